@@ -1,0 +1,1 @@
+"""Compact agent and chat transcripts, and prove what survived."""

@@ -1,0 +1,82 @@
+"""Count tokens offline: tiktoken on rank files that ship with the package.
+
+`tiktoken.get_encoding` would download its vocabulary; here the published rank files are package
+data, verified by their sha256 when they are loaded.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from compressor.data import resource
+from compressor.errors import ConfigError
+
+if TYPE_CHECKING:
+    import tiktoken
+
+#: sha256 of the unpacked rank files, as published with tiktoken (MIT).
+_SHA256: Final = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}
+DEFAULT: Final = "o200k_base"
+
+#: Longest text given to the encoder in one piece, in characters: keeps memory and time linear.
+_PIECE: Final = 1_000_000
+
+
+@cache
+def encoding(name: str = DEFAULT) -> tiktoken.Encoding:
+    """The encoder of this name.
+
+    Raises:
+        ConfigError: unknown name, or a rank file that is not the published one.
+    """
+    if name not in _SHA256:
+        raise ConfigError(f'unknown encoding "{name}"', hint=f"known: {', '.join(sorted(_SHA256))}")
+    import tiktoken
+
+    packed = resource(f"vocabulary/{name}.tiktoken.gz").read_bytes()
+    plain = gzip.decompress(packed)
+    if hashlib.sha256(plain).hexdigest() != _SHA256[name]:
+        raise ConfigError(f'the vocabulary "{name}" of this installation is damaged', hint="install the package again")
+    ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in plain.splitlines())}
+    return tiktoken.Encoding(name, pat_str=_pattern(name), mergeable_ranks=ranks, special_tokens={})
+
+
+def _pattern(name: str) -> str:
+    """tiktoken's own split pattern for this vocabulary, without asking for its rank file."""
+    from tiktoken_ext import openai_public
+
+    loader = openai_public.load_tiktoken_bpe
+    try:
+        openai_public.load_tiktoken_bpe = lambda *_a, **_k: {}
+        constants: dict[str, str] = openai_public.ENCODING_CONSTRUCTORS[name]()
+        return constants["pat_str"]
+    finally:
+        openai_public.load_tiktoken_bpe = loader
+
+
+def count(text: str, name: str = DEFAULT) -> int:
+    """Tokens of one text; special-token look-alikes count as plain text."""
+    encode = encoding(name).encode_ordinary
+    if len(text) <= _PIECE:
+        return len(encode(text))
+    return sum(len(encode(text[i : i + _PIECE])) for i in range(0, len(text), _PIECE))
+
+
+def count_all(texts: Iterable[str], name: str = DEFAULT) -> list[int]:
+    """Tokens of each text, equal texts counted once."""
+    seen: dict[str, int] = {}
+    out = []
+    for text in texts:
+        n = seen.get(text)
+        if n is None:
+            n = seen[text] = count(text, name)
+        out.append(n)
+    return out
