@@ -1,0 +1,85 @@
+"""The mark as a line of text, for formats that have no field for it.
+
+It is the last line of the brief: `[transcript-compressor BASE64URL]`, the base64url (without padding) of the
+compact JSON list of the mark's fields in their order. A line that does not decode to a mark is plain text: a
+forged one costs nothing, and is never an error while reading.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import astuple
+from typing import Any, Final
+
+import orjson
+
+from compressor.model import MARK_PREFIX, Mark, Session, digest_messages
+
+#: Longest mark line that is looked at, in characters; real ones have about 300.
+_LONGEST: Final = 2000
+_TYPES: Final = (str, int, int, str, int, str)
+
+
+def encode(mark: Mark) -> str:
+    """The mark as one line."""
+    packed = base64.urlsafe_b64encode(orjson.dumps(astuple(mark))).rstrip(b"=").decode()
+    return f"{MARK_PREFIX}{packed}]"
+
+
+def decode(line: str) -> Mark | None:
+    """The mark that a line carries, or None."""
+    if not line.startswith(MARK_PREFIX) or not line.endswith("]") or len(line) > _LONGEST:
+        return None
+    packed = line[len(MARK_PREFIX) : -1]
+    try:
+        fields = orjson.loads(base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError):
+        return None
+    return from_fields(fields)
+
+
+def from_fields(fields: Any) -> Mark | None:
+    """The mark with these fields (a list, in order), or None if they cannot be one."""
+    if not isinstance(fields, list) or len(fields) != len(_TYPES):
+        return None
+    for value, kind in zip(fields, _TYPES, strict=True):
+        if type(value) is not kind or (kind is int and value < 0) or (kind is str and len(value) > _LONGEST):
+            return None
+    return Mark(*fields)
+
+
+def join(text: str, mark: Mark) -> str:
+    """The brief's text with the mark as its last line."""
+    return f"{text}\n{encode(mark)}" if text else encode(mark)
+
+
+def split(text: str) -> tuple[str, Mark | None]:
+    """The text without its mark line, and the mark; the text as it is and None if its last line is no mark."""
+    line = last_line(text)
+    if not line:
+        return text, None
+    mark = decode(line)
+    if mark is None:
+        return text, None
+    return text.rstrip()[: -len(line)].removesuffix("\n"), mark
+
+
+def last_line(text: str) -> str:
+    """The last line of a text if it claims to be a mark, else ""."""
+    tail = text[-_LONGEST - 8 :].rstrip()
+    if not tail.endswith("]"):
+        return ""
+    line = tail.rsplit("\n", 1)[-1]
+    return line if line.startswith(MARK_PREFIX) else ""
+
+
+def choose(session: Session, found: dict[int, Mark]) -> int:
+    """Of the messages whose text ends with a mark (by index), the one that is our brief, or -1.
+
+    Somebody may have quoted a mark: the one whose digest fits the session counts, else the first.
+    """
+    for index, mark in found.items():
+        if mark.messages <= len(session.messages) and digest_messages(session.messages[: mark.messages]) == mark.digest:
+            return index
+    return next(iter(found), -1)

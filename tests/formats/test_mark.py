@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from compressor.formats import _mark
+from compressor.model import MARK_PREFIX, Mark
+
+MARK = Mark(options="5f" * 16, tokens=120_000, generation=1, archive="ab" * 32, messages=14, digest="cd" * 16)
+
+
+def packed(text: str) -> str:
+    return f"{MARK_PREFIX}{base64.urlsafe_b64encode(text.encode()).decode().rstrip('=')}]"
+
+
+@pytest.mark.parametrize("body", ["", "one line", "two\nlines\n", "ends in a bracket]", "# 标题\n\n不要删除"])
+def test_a_text_and_its_mark_come_back(body):
+    assert _mark.split(_mark.join(body, MARK)) == (body, MARK)
+
+
+def test_white_space_after_the_mark_is_no_obstacle():
+    assert _mark.split(_mark.join("text", MARK) + "\n ") == ("text", MARK)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{MARK_PREFIX}]",
+        f"{MARK_PREFIX}not base64!]",
+        packed("{}"),
+        packed("[1,2,3]"),
+        packed('["a",-1,0,"b",1,"c"]'),
+        packed('["a",true,0,"b",1,"c"]'),
+        packed('["a",1,0,"b",1,"c","d"]'),
+        packed("[NaN]"),
+        f"{MARK_PREFIX}{'A' * 3000}]",
+    ],
+)
+def test_a_forged_line_is_text(line):
+    assert _mark.split(f"text\n{line}") == (f"text\n{line}", None)
+
+
+def test_a_mark_that_is_not_the_last_line_is_text():
+    text = f"{_mark.encode(MARK)}\nmore"
+
+    assert _mark.split(text) == (text, None)
