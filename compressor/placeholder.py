@@ -1,0 +1,69 @@
+"""The text that stands where text was cleared: one grammar, written here and recognised here.
+
+    [cleared: Read, 12,340 characters; 14 lines kept]
+    <kept lines, verbatim; "…" alone on a line where lines between them are left out>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+#: Stands for left-out lines between kept ones.
+GAP: Final = "…"
+
+#: First line of a cleared text.
+PATTERN: Final = re.compile(
+    r"\[cleared: (?P<what>[^,\]\n]{0,80}), (?P<size>[\d,]+) characters(?:; (?P<kept>\d+) lines? kept)?(?:; (?P<why>[^\]\n]{1,120}))?\]"
+)
+
+Span = tuple[int, int]
+
+
+def header(what: str, size: int, kept: int, why: str = "") -> str:
+    """The first line: `what` was cleared (a tool's or argument's name), its size in characters."""
+    name = re.sub(r"[,\]\n]", " ", what)[:80] or "text"
+    text = f"[cleared: {name}, {size:,} characters"
+    if kept:
+        text += f"; {kept} line{'s' if kept > 1 else ''} kept"
+    if why:
+        text += f"; {why}"
+    return text + "]"
+
+
+def merge(spans: Iterable[Span]) -> list[Span]:
+    """Sorted, with touching and overlapping spans made one; spans one character apart (a newline) touch."""
+    out: list[Span] = []
+    for start, end in sorted(spans):
+        if out and start <= out[-1][1] + 1:
+            if end > out[-1][1]:
+                out[-1] = (out[-1][0], end)
+        else:
+            out.append((start, end))
+    return out
+
+
+def excerpt(text: str, spans: Sequence[Span]) -> str:
+    """The stretches of `text` named by merged `spans`, with a gap line between them."""
+    return f"\n{GAP}\n".join(text[a:b] for a, b in spans)
+
+
+def cleared(text: str, spans: Iterable[Span], what: str, why: str = "") -> str:
+    """The whole placeholder text for `text` of which `spans` are kept."""
+    kept = merge(spans)
+    if not kept:
+        return header(what, len(text), 0, why)
+    lines = sum(text.count("\n", a, b) + 1 for a, b in kept)
+    return f"{header(what, len(text), lines, why)}\n{excerpt(text, kept)}"
+
+
+def shortened(text: str, spans: Iterable[Span]) -> str:
+    """A note of which only `spans` are kept: gaps stand for the rest, without a first line."""
+    kept = merge(spans)
+    if not kept:
+        return GAP
+    body = excerpt(text, kept)
+    if kept[0][0] > 0:
+        body = f"{GAP}\n{body}"
+    return body if kept[-1][1] >= len(text) else f"{body}\n{GAP}"

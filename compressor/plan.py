@@ -1,0 +1,418 @@
+"""Settle what is edited to meet the budget: cheapest loss first, oldest first, and no more than is needed.
+
+Three steps. *Open* decides which parts may be cut at all (what costs nothing first, then old tool results, then old
+notes and call arguments, then the hard cuts), until what stays whole leaves room for the lines worth keeping. *Fill*
+(`compressor.fill`) chooses those lines. *Materialise* turns a number of chosen lines into new texts and dropped
+messages; it can be asked again with another room once the brief's true size is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from compressor.fill import Field, Pick, picks
+from compressor.layers import Layers
+from compressor.model import (
+    VISIBLE,
+    Dropped,
+    Edit,
+    Fact,
+    Layer,
+    Loss,
+    Message,
+    Origin,
+    Part,
+    PartType,
+    Role,
+    Session,
+)
+from compressor.placeholder import Span, cleared, shortened
+from compressor.salience import Salience
+
+#: Results of at most this many characters stay as they are.
+SHORT: Final = 100
+#: Arguments of at most this many characters stay whole when their call stays.
+SHORT_ARGUMENT: Final = 160
+#: Share of the target that what stays whole leaves free for single lines.
+LINES: Final = 0.45
+#: Tokens of a placeholder's first line.
+HEADER: Final = 16.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the plan is asked.
+
+    Attributes:
+        counts: tokens by part ordinal.
+        facts: the ledger; facts without a part stand nowhere and are carried by the brief.
+        edits: proposals of the edit rules.
+        target: tokens of the output's live context, brief included.
+        brief: tokens set aside for the brief.
+        frozen: ordinals that must stay as they are (edits taken back).
+        hard: the live context is above the hard mark: hard cuts come first.
+        replace_summaries: the tool's own summaries are replaced by our brief.
+    """
+
+    session: Session
+    layers: Layers
+    counts: Sequence[int]
+    facts: Sequence[Fact]
+    edits: Sequence[Edit]
+    salience: Salience
+    target: int
+    brief: int
+    count: Callable[[str], int]
+    frozen: frozenset[int] = frozenset()
+    hard: bool = False
+    replace_summaries: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A settled plan, for one room.
+
+    Attributes:
+        texts: new text by part ordinal.
+        dropped: indexes of the messages that go.
+        tokens: of the output's parts, brief apart.
+        taken: the edits that were taken, by part ordinal.
+        gone: what is not in the output, with the reason.
+    """
+
+    texts: Mapping[int, str]
+    dropped: frozenset[int]
+    tokens: int
+    taken: Mapping[int, Edit]
+    gone: tuple[Dropped, ...]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A part that may be cut: by which edit, and which stretches must stay (facts)."""
+
+    edit: Edit
+    competes: bool
+    forced: list[Span] = field(default_factory=list)
+
+
+class Plan:
+    """The plan of one session; `settle` may be called with several rooms."""
+
+    def __init__(self, question: Question) -> None:
+        self._q = question
+        self._opened: dict[int, _Open] = {}
+        self._gone_messages: dict[int, str] = {}
+        self._released: set[int] = set()
+        self._losers: dict[int, Edit] = {}
+        self._facts_of: dict[int, list[Fact]] = {}
+        for fact in question.facts:
+            if fact.part >= 0:
+                self._facts_of.setdefault(fact.part, []).append(fact)
+        self._drop_what_nobody_reads()
+        self._fixed = self._whole()
+        self.total = self._fixed
+        self._open_up()
+        self._picked = self._race()
+        self._counted: dict[str, int] = {}
+
+    # -- open ---------------------------------------------------------------------------------------------
+
+    def _drop_what_nobody_reads(self) -> None:
+        """Whole units that are abandoned, inner steps of a sub-agent, or summaries whose originals stand here."""
+        q = self._q
+        for unit in q.layers.members:
+            messages = [q.session.messages[i] for i in unit]
+            reason = ""
+            if all(m.abandoned for m in messages):
+                reason = "abandoned branch"
+            elif all(m.sidechain for m in messages):
+                reason = "inner step of a sub-agent whose return stands"
+            elif q.replace_summaries and all(m.generation > 0 and not m.opaque for m in messages):
+                reason = "summary replaced by a brief made from the originals"
+            if reason and not any(p.ordinal in q.frozen for m in messages for p in m.parts):
+                self._gone_messages.update(dict.fromkeys(unit, reason))
+
+    def _whole(self) -> float:
+        q = self._q
+        return float(
+            sum(
+                q.counts[p.ordinal]
+                for m in q.session.messages
+                if m.index not in self._gone_messages
+                for p in m.parts
+                if p.type in VISIBLE
+            )
+        )
+
+    def _open_up(self) -> None:
+        """Open parts, cheapest loss first, until enough is free."""
+        q = self._q
+        order = [Loss.HARD, Loss.NONE, Loss.RESULTS, Loss.NOTES] if q.hard else list(Loss)
+        by_loss: dict[Loss, list[Edit]] = {loss: [] for loss in order}
+        for edit in q.edits:
+            by_loss[edit.loss].append(edit)
+        for loss in order:
+            enough = q.target - q.brief if loss in (Loss.NONE, Loss.HARD) else (q.target - q.brief) * (1 - LINES)
+            for edit in sorted(by_loss[loss], key=lambda e: e.part):
+                if self._fixed <= enough:
+                    self._losers.setdefault(edit.part, edit)
+                elif edit.part not in self._opened and self._editable(q.session.parts[edit.part]):
+                    self._open(edit)
+
+    def _editable(self, part: Part) -> bool:
+        q = self._q
+        message = q.session.messages[part.message]
+        if part.ordinal in q.frozen or message.opaque or message.index in self._gone_messages:
+            return False
+        if part.ordinal in q.layers.pasted:
+            return True
+        if q.layers.layer[part.ordinal] not in (Layer.TOOL_RESULT, Layer.NOTE) or part.type not in _CUTTABLE:
+            return False
+        return message.index not in q.layers.head and message.index not in q.layers.tail
+
+    def _open(self, edit: Edit) -> None:
+        q = self._q
+        part = q.session.parts[edit.part]
+        tokens = q.counts[part.ordinal]
+        pasted = q.layers.pasted.get(part.ordinal)
+        if part.type is PartType.IMAGE:
+            self._opened[part.ordinal] = _Open(edit, competes=False)
+            return
+        if part.type is PartType.TOOL_RESULT and len(part.text) <= SHORT:
+            return
+        opened = _Open(edit, competes=not (edit.loss is Loss.NONE and not edit.spans))
+        opened.forced = self._forced(part, edit, pasted)
+        kept = sum(b - a for a, b in opened.forced) / max(1, len(part.text)) * tokens
+        cost = kept + (0 if part.type is PartType.TEXT else HEADER)
+        if cost >= tokens and edit.loss is not Loss.NOTES:
+            return
+        self._opened[part.ordinal] = opened
+        self._fixed -= max(0.0, tokens - cost)
+        self._release(q.layers.units[part.message])
+
+    def _forced(self, part: Part, edit: Edit, pasted: tuple[Span, ...] | None) -> list[Span]:
+        """What of the part must stay: the lines of its facts, and all that the edit does not cover."""
+        spans = [_lines(part.text, f.start, f.end) for f in self._facts_of.get(part.ordinal, ())]
+        cut = edit.spans or ((0, len(part.text)),)
+        if pasted is not None:
+            cut = pasted
+        position = 0
+        for a, b in cut:
+            if part.text[position:a].strip():
+                spans.append((position, a))
+            position = b
+        if part.text[position:].strip():
+            spans.append((position, len(part.text)))
+        return spans
+
+    def _release(self, unit: int) -> None:
+        """A unit all of whose parts are open (or short) may leave as a whole, if it holds no fact."""
+        q = self._q
+        if unit in self._released:
+            return
+        for i in q.layers.members[unit]:
+            m = q.session.messages[i]
+            if m.role is Role.SYSTEM or m.origin is Origin.PERSON or m.opaque or m.pinned:
+                return
+            if i in q.layers.head or i in q.layers.tail:
+                return
+            if any(not self._may_leave(p) for p in m.parts):
+                return
+        self._released.add(unit)
+        for p in self._parts(unit):
+            opened = self._opened.get(p.ordinal)
+            if p.type in VISIBLE and opened is None:
+                self._fixed -= q.counts[p.ordinal]
+            elif opened is not None and p.type not in (PartType.TEXT, PartType.IMAGE):
+                self._fixed -= HEADER
+
+    def _may_leave(self, part: Part) -> bool:
+        if part.ordinal in self._q.frozen or part.ordinal in self._facts_of:
+            return False
+        if part.type not in VISIBLE or part.ordinal in self._opened:
+            return True
+        return part.type is PartType.TOOL_RESULT and len(part.text) <= SHORT or not part.text.strip()
+
+    def _parts(self, unit: int) -> Iterator[Part]:
+        for i in self._q.layers.members[unit]:
+            yield from self._q.session.messages[i].parts
+
+    # -- fill ---------------------------------------------------------------------------------------------
+
+    def _race(self) -> list[Pick]:
+        """The lines worth keeping, in order of worth: somewhat more of them than there is room for."""
+        q = self._q
+        compete = [o for o, x in self._opened.items() if x.competes]
+        if not compete:
+            return []
+        parts = q.session.parts
+        units = {o: q.layers.units[parts[o].message] for o in compete}
+        field = Field(
+            salience=q.salience,
+            texts={o: parts[o].text for o in compete},
+            rate={o: q.counts[o] / max(1, len(parts[o].text)) for o in compete},
+            unit={o: u if u in self._released else -1 for o, u in units.items()},
+            entry={u: self._entry(u) for u in set(units.values())},
+            held=self._held(),
+            allowed={
+                o: q.layers.pasted.get(o) or self._opened[o].edit.spans
+                for o in compete
+                if o in q.layers.pasted or self._opened[o].edit.spans
+            },
+        )
+        return list(picks(field, max(0.0, q.target - self._fixed) * 1.2 + 200, set()))
+
+    def _entry(self, unit: int) -> float:
+        """Tokens that bringing a unit back costs, before any of its lines."""
+        cost = 0.0
+        for p in self._parts(unit):
+            tokens = self._q.counts[p.ordinal]
+            if p.type is PartType.TOOL_CALL:
+                cost += tokens if len(p.text) <= SHORT_ARGUMENT else HEADER
+            elif p.type is PartType.TOOL_RESULT:
+                cost += min(HEADER, tokens)
+            elif p.type is PartType.TEXT:
+                cost += 1
+        return cost
+
+    def _held(self) -> set[str]:
+        """Items that stand in what stays whole."""
+        q = self._q
+        held: set[str] = set()
+        for m in q.session.messages:
+            if m.index in self._gone_messages or q.layers.units[m.index] in self._released:
+                continue
+            for p in m.parts:
+                if p.ordinal not in self._opened:
+                    for _, _, items in q.salience.segments.get(p.ordinal, ()):
+                        held.update(items)
+        return held
+
+    # -- materialise --------------------------------------------------------------------------------------
+
+    def settle(self, room: int) -> Outcome:
+        """The outcome that fits into `room` tokens (brief apart) with as many of the chosen lines as possible."""
+        low, high = 0, len(self._picked)
+        best = self._outcome(high)
+        if best.tokens <= room or not high:
+            return best
+        guess = self._guess(room)
+        best = self._outcome(0)
+        while low < high:
+            middle = guess if low < guess <= high else (low + high + 1) // 2
+            guess = -1
+            trial = self._outcome(middle)
+            if trial.tokens <= room:
+                low, best = middle, trial
+            else:
+                high = middle - 1
+            if room * 0.985 <= best.tokens <= room:
+                break
+        return best
+
+    def _guess(self, room: int) -> int:
+        spent = self._fixed
+        for i, pick in enumerate(self._picked):
+            spent += pick.cost
+            if spent > room:
+                return i
+        return len(self._picked)
+
+    def _outcome(self, lines: int) -> Outcome:
+        q = self._q
+        spans: dict[int, list[Span]] = {}
+        back: set[int] = set()
+        for pick in self._picked[:lines]:
+            spans.setdefault(pick.part, []).append((pick.start, pick.end))
+            back.add(pick.unit)
+        leaving = self._released - back
+        dropped = {i for u in leaving for i in q.layers.members[u]} | set(self._gone_messages)
+        texts: dict[int, str] = {}
+        saved = 0
+        for ordinal, opened in self._opened.items():
+            part = q.session.parts[ordinal]
+            if part.message in dropped:
+                continue
+            text = self._text(part, opened, spans.get(ordinal, []))
+            if text is None:
+                continue
+            if part.type is PartType.IMAGE:
+                texts[ordinal] = text
+                saved -= self._count(text)
+                continue
+            gain = q.counts[ordinal] - self._count(text)
+            if gain > 0:
+                texts[ordinal] = text
+                saved += gain
+        tokens = sum(
+            q.counts[p.ordinal]
+            for m in q.session.messages
+            if m.index not in dropped
+            for p in m.parts
+            if p.type in VISIBLE
+        )
+        taken = {o: self._opened[o].edit for o in self._opened if o in texts or q.session.parts[o].message in dropped}
+        return Outcome(texts, frozenset(dropped), tokens - saved, taken, tuple(self._gone(texts, dropped)))
+
+    def _text(self, part: Part, opened: _Open, spans: list[Span]) -> str | None:
+        """The new text of an opened part; None: it stays as it is."""
+        why = opened.edit.placeholder
+        if part.type is PartType.IMAGE:
+            return f"[image: {part.text}]"
+        keep = opened.forced + spans
+        if part.type is PartType.TEXT:
+            return shortened(part.text, keep)
+        if part.type is PartType.TOOL_CALL and len(part.text) <= SHORT_ARGUMENT:
+            return None
+        name = part.name or "tool"
+        return cleared(part.text, keep, name if part.type is PartType.TOOL_RESULT else part.key or name, why)
+
+    def _count(self, text: str) -> int:
+        n = self._counted.get(text)
+        if n is None:
+            n = self._counted[text] = self._q.count(text)
+        return n
+
+    def _gone(self, texts: Mapping[int, str], dropped: set[int]) -> Iterator[Dropped]:
+        q = self._q
+        for m in q.session.messages:
+            if m.index in dropped:
+                yield self._gone_message(m)
+                continue
+            for p in m.parts:
+                if p.ordinal in texts:
+                    edit = self._opened[p.ordinal].edit
+                    left = q.counts[p.ordinal] - self._count(texts[p.ordinal])
+                    reason = edit.placeholder or "shortened to the lines worth keeping"
+                    yield Dropped(m.id, m.line, q.layers.layer[p.ordinal].value, reason, left, edit.rule)
+
+    def _gone_message(self, m: Message) -> Dropped:
+        q = self._q
+        tokens = sum(q.counts[p.ordinal] for p in m.parts if p.type in VISIBLE)
+        reason = self._gone_messages.get(m.index, "told by the brief")
+        rule = next((self._opened[p.ordinal].edit.rule for p in m.parts if p.ordinal in self._opened), "")
+        layer = q.layers.layer[m.parts[0].ordinal].value if m.parts else Layer.NOTE.value
+        return Dropped(m.id, m.line, layer, reason, tokens, rule)
+
+    @property
+    def losers(self) -> Iterable[Edit]:
+        """Edits that were proposed and not needed."""
+        return [e for o, e in self._losers.items() if o not in self._opened]
+
+    @property
+    def fixed(self) -> float:
+        """Tokens of what must stay whole, as estimated."""
+        return self._fixed
+
+
+_CUTTABLE: Final = VISIBLE | {PartType.IMAGE}
+
+
+def _lines(text: str, start: int, end: int) -> Span:
+    """The whole lines around a stretch."""
+    a = text.rfind("\n", 0, start) + 1
+    b = text.find("\n", end)
+    return a, len(text) if b < 0 else b
