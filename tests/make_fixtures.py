@@ -1294,8 +1294,12 @@ DIRTY: dict[str, tuple[str, Callable[[list[Record]], bytes]]] = {
 # --- the list of fixtures ---------------------------------------------------------------------------------
 
 
+CLAUDE_CODE = ['refactor-billing']
+
+
 def build() -> dict[str, bytes]:
-    files = {f'dirty/{name}.jsonl': spoil(dirty_base(base)) for name, (base, spoil) in DIRTY.items()}
+    files = {f'claude-code/{name}.jsonl': claude_code(name) for name in CLAUDE_CODE}
+    files |= {f'dirty/{name}.jsonl': spoil(dirty_base(base)) for name, (base, spoil) in DIRTY.items()}
     return files
 
 
