@@ -188,7 +188,13 @@ def pytest_report(ws: Workspace, spec: Record) -> str:
         f'collected {len(tests)} items',
         '',
     ]
-    for number, (name, test) in enumerate(tests, 1):
+    if select == 'tests/':  # the whole suite is run quietly
+        dots = ''.join('F' if test in failures else '.' for _, test in tests)
+        out = [f'{dots:<72} [100%]']
+        tests_shown = []
+    else:
+        tests_shown = tests
+    for number, (name, test) in enumerate(tests_shown, 1):
         outcome = 'FAILED' if test in failures else 'PASSED'
         out.append(f'{name}::{test} {outcome}'.ljust(73) + f'[{100 * number // len(tests):3d}%]')
     if failures:
@@ -238,7 +244,8 @@ def shell(ws: Workspace, op: str, arg: Any) -> tuple[str, str, str, int]:
     """Command line, description, output and exit code of an operation that is a shell command everywhere."""
     if op == 'test':
         failed = bool(arg.get('fail'))
-        return f'python -m pytest {arg.get("select", "tests/")} -v', arg.get('desc', 'Run the tests'), pytest_report(ws, arg), int(failed)
+        select = arg.get('select', 'tests/')
+        return f'python -m pytest {select} {"-q" if select == "tests/" else "-v"}', arg.get('desc', 'Run the tests'), pytest_report(ws, arg), int(failed)
     if op == 'diff':
         return f'git diff -- {arg}', f'Show the changes in {arg}', ws.diff(arg), 0
     if op == 'stat':
@@ -291,6 +298,13 @@ def table(seed: str, count: int, line: str, **columns: list[Any]) -> str:
                 values[name] = draw.choice(column)
         lines.append(line.format(**values))
     return '\n'.join(lines)
+
+
+def pasted(text: str, rows: Record | None) -> str:
+    """A request, with the logs that the person pasted into it."""
+    for name, columns in (rows or {}).items():
+        text = text.replace(f'{{{name}}}', table(**columns))
+    return text.rstrip('\n')
 
 
 def claude_call(ws: Workspace, op: str, arg: Any) -> Call:
@@ -461,7 +475,6 @@ def _usage(cached: int, output: int, fresh: int = 3) -> Record:
         'input_tokens': fresh,
         'cache_creation_input_tokens': created,
         'cache_read_input_tokens': cached,
-        'cache_creation': {'ephemeral_5m_input_tokens': created, 'ephemeral_1h_input_tokens': 0},
         'output_tokens': output,
         'service_tier': 'standard',
     }
@@ -493,11 +506,12 @@ class ClaudeCode:
         self.todos: list[Record] = []
         self.tracked: Record = {}
         self.request = ''
+        self.dirty = False
         self.commands = 0
 
     def run(self, steps: list[Record]) -> ClaudeCode:
         for step in steps:
-            (op, arg), = ((key, value) for key, value in step.items() if key not in {'image', 'thinking'})
+            (op, arg), = ((key, value) for key, value in step.items() if key not in {'image', 'rows'})
             if op in CALLS:
                 self.calls(arg if op == 'parallel' else [step])
             else:
@@ -519,10 +533,10 @@ class ClaudeCode:
 
     # requests and what surrounds them
 
-    def user(self, text: str, *, image: list[str] | None = None) -> None:
+    def user(self, text: str, *, image: list[str] | None = None, rows: Record | None = None) -> None:
         self.message = None
         self.clock.tick(20, 400)
-        content: Any = text.rstrip('\n')
+        content: Any = pasted(text, rows)
         if image:
             picture = {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': png(image)}}
             content = [{'type': 'text', 'text': content}, picture]
@@ -531,7 +545,8 @@ class ClaudeCode:
             extra['imagePasteIds'] = [1]
         record = self.chain({'type': 'user', 'message': {'role': 'user', 'content': content}}, **extra)
         self.request = record['uuid']
-        self.context += len(text) // 4
+        self.context += len(content) // 4
+        self.dirty = False
         self.snapshot(update=False)
 
     def snapshot(self, *, update: bool) -> None:
@@ -673,7 +688,9 @@ class ClaudeCode:
             version = self.tracked.get(call.edits, {}).get('version', 0) + 1
             backup = hashlib.sha1(call.edits.encode()).hexdigest()[:16]
             self.tracked[call.edits] = {'backupFileName': f'{backup}@v{version}', 'version': version, 'backupTime': self.clock.stamp()}
-            self.snapshot(update=True)
+            if not self.dirty:
+                self.snapshot(update=True)
+            self.dirty = True
 
     def inner(self, arg: Record, tool: str, agent: str) -> None:
         """The steps of a sub-agent as the parent file shows them: progress records."""
