@@ -43,10 +43,8 @@ def from_fields(fields: Any) -> Mark | None:
     """The mark with these fields (a list, in order), or None if they cannot be one."""
     if not isinstance(fields, list) or len(fields) != len(_TYPES):
         return None
-    for value, kind in zip(fields, _TYPES, strict=True):
-        if type(value) is not kind or (kind is int and value < 0) or (kind is str and len(value) > _LONGEST):
-            return None
-    return Mark(*fields)
+    typed = all(type(value) is kind for value, kind in zip(fields, _TYPES, strict=True))
+    return Mark(*fields) if typed and all(f >= 0 for f in fields if isinstance(f, int)) else None
 
 
 def join(text: str, mark: Mark) -> str:

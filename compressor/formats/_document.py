@@ -1,0 +1,348 @@
+"""Message lists wherever they lie in a file: one message a line, a list in each row, a list deep in a document.
+
+A format says where its lists are (`Where`) and what a message is; this module keeps the bytes. Each message has
+a place: its record, and the path to it in the record's JSON value. Changes go into the text at these places
+(`_layout.Editor`), so that a line or an element that nobody touched goes out as it came in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from compressor.formats import _mark
+from compressor.formats._layout import Editor, dump, sniff
+from compressor.formats._records import BLANK, BOM, Dirt, Source, loads, split
+from compressor.model import Compaction, Part, PartType, PathSteps, Record, Role, Session, Transcript, Written
+
+#: Anything but JSON white space.
+_INK: Final = re.compile(rb"[^ \t\r\n]")
+
+DOCUMENT: Final = "document"
+LINE: Final = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """The records of a file and their values (None for what is no JSON)."""
+
+    records: tuple[Record, ...]
+    values: tuple[Any, ...]
+    dirt: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a message list lies in a record's value.
+
+    Attributes:
+        path: to the list; None if the value is itself a message.
+        id: the session's own id, or "".
+        before: paths to single values that stand before the list as messages (a top-level system prompt).
+    """
+
+    path: PathSteps | None
+    id: str = ""
+    before: tuple[PathSteps, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One element of a message list; `line` counts from 1."""
+
+    value: Any
+    record: int
+    path: PathSteps
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One conversation: its items in order, and the value that holds its list (of the lines: the first message)."""
+
+    where: Where
+    items: tuple[Item, ...]
+    holder: Any
+
+
+Find = Callable[[Any], Iterable[Where]]
+
+
+def load(source: Source) -> File:
+    """Split a file into records: one for a document, else one for each line."""
+    raw = source.raw
+    start = 3 if raw[:3] == BOM else 0
+    dirt = Dirt()
+    first = _INK.search(raw, start)
+    whole = _whole(raw, first.start()) if first else None
+    if whole is None or first is None:
+        rows = list(split(raw, dirt))
+        records = tuple(Record(i, r.line, r.start, r.end, r.kind or LINE) for i, r in enumerate(rows))
+        return File(records, tuple(r.value for r in rows), dict(dirt.counts))
+    line = 1 + bytes(raw[start : first.start()]).count(b"\n")
+    if not start:
+        return File((Record(0, line, 0, len(raw), DOCUMENT),), (whole,), {})
+    records = (Record(0, 1, 0, start, BLANK), Record(1, line, start, len(raw), DOCUMENT))
+    return File(records, (None, whole), {"bom": 1})
+
+
+def _whole(raw: Any, start: int) -> Any:
+    """The file's value if it is one JSON value, on one line or on many; None for lines."""
+    cut = raw.find(b"\n", start)
+    first = bytes(raw[start : len(raw) if cut < 0 else cut])
+    if first[:1] not in (b"{", b"["):
+        return None
+    value = _parsed(first)
+    more = cut >= 0 and _INK.search(raw, cut) is not None
+    if value is not None or not more:
+        return None if more else value
+    return _parsed(bytes(raw[start:]))
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def threads(file: File, raw: Any, find: Find, keys: Sequence[str] = ()) -> Iterator[Thread]:
+    """The conversations of a file, in order of first appearance.
+
+    Args:
+        file: what `load` gave.
+        raw: the file's bytes.
+        find: says where the lists of a record's value are.
+        keys: the keys that tell the conversations of message lines apart; the first one that a message has counts.
+    """
+    order: list[Thread | str] = []
+    lines: defaultdict[str, list[Item]] = defaultdict(list)
+    for record, value in zip(file.records, file.values, strict=True):
+        for where in find(value):
+            if where.path is None:
+                name = _conversation(value, keys)
+                if name not in lines:
+                    order.append(name)
+                lines[name].append(Item(value, record.index, (), record.line))
+            else:
+                order.append(_listed(raw, record, value, where))
+    for entry in order:
+        if isinstance(entry, Thread):
+            yield entry
+        else:
+            yield Thread(Where(None, entry), tuple(lines[entry]), lines[entry][0].value)
+
+
+def _conversation(value: Any, keys: Sequence[str]) -> str:
+    return next((str(value[k]) for k in keys if isinstance(value.get(k), (str, int)) and value[k] != ""), "")
+
+
+def _listed(raw: Any, record: Record, value: Any, where: Where) -> Thread:
+    assert where.path is not None
+    paths = [*where.before, *((*where.path, i) for i in range(len(at(value, where.path))))]
+    numbers = _lines(raw, record, paths)
+    items = tuple(Item(at(value, p), record.index, p, n) for p, n in zip(paths, numbers, strict=True))
+    return Thread(where, items, at(value, where.path[:-1]))
+
+
+def at(value: Any, path: PathSteps) -> Any:
+    """The value at `path`."""
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _lines(raw: Any, record: Record, paths: Sequence[PathSteps]) -> list[int]:
+    """The line on which each value starts."""
+    body = bytes(raw[record.start : record.end])
+    if record.kind != DOCUMENT or b"\n" not in body.strip():
+        return [record.line] * len(paths)
+    text = body.decode("utf-8", "surrogateescape")
+    editor = Editor(text)
+    numbers = []
+    line, seen = 1, 0
+    for path in paths:
+        start = editor.span(path).start
+        if start < seen:  # places usually come in order; a step back counts from the start again
+            line, seen = 1, 0
+        line, seen = line + text.count("\n", seen, start), start
+        numbers.append(line)
+    return numbers
+
+
+def text_block(part: Part, text: str) -> Any:
+    """What an image becomes where content blocks are `{"type": "text", "text": …}`."""
+    return {"type": "text", "text": text}
+
+
+Note = Callable[[Session, str, Any], Any]
+Picture = Callable[[Part, str], Any]
+More = Callable[[Session, Compaction, Editor], None]
+
+
+def write(
+    transcript: Transcript,
+    changes: Mapping[int, Compaction],
+    note: Note,
+    picture: Picture = text_block,
+    more: More | None = None,
+) -> Written:
+    """The file with the changes in it.
+
+    Args:
+        transcript: as read by a format that uses `session_meta`.
+        changes: by position of the session.
+        note: the message that holds the brief: from the session, the text and a message of the session as a model.
+        picture: the block that stands for an image whose text was set.
+        more: further edits of the record that a changed session lies in (copies of texts, lists of ids).
+    """
+    if not changes:
+        return Written(bytes(transcript.raw))
+    work = _Rewriting(transcript)
+    for position in sorted(changes):
+        work.change(transcript.sessions[position], changes[position], note, picture, more)
+    return Written(work.bytes())
+
+
+@dataclass(slots=True)
+class _Rewriting:
+    """What leaves, what is edited and what is new, by record."""
+
+    transcript: Transcript
+    gone: set[int] = field(default_factory=set)
+    editors: dict[int, Editor] = field(default_factory=dict)
+    new: defaultdict[int, list[bytes]] = field(default_factory=lambda: defaultdict(list))
+
+    def editor(self, record: int) -> Editor:
+        if record not in self.editors:
+            r = self.transcript.records[record]
+            text = bytes(self.transcript.raw[r.start : r.end]).decode("utf-8", "surrogateescape")
+            self.editors[record] = Editor(text)
+        return self.editors[record]
+
+    def change(self, session: Session, change: Compaction, note: Note, picture: Picture, more: More | None) -> None:
+        places: Sequence[PathSteps] = session.meta["at"]
+        for ordinal, text in change.texts.items():
+            part = session.parts[ordinal]
+            if part.message not in change.dropped:
+                value = picture(part, text) if part.type is PartType.IMAGE else text
+                self.editor(session.messages[part.message].record).set(part.path, value)
+        for index in _whole_items(session, change):
+            record = session.messages[index].record
+            if places[index]:
+                self.editor(record).delete(places[index])
+            else:
+                self.gone.add(record)
+        self._brief(session, change, note)
+        if more is not None and session.messages:
+            more(session, change, self.editor(session.messages[0].record))
+
+    def _brief(self, session: Session, change: Compaction, note: Note) -> None:
+        places: Sequence[PathSteps] = session.meta["at"]
+        position = seam(session, change)
+        model = next((m for m in session.messages if m.role is Role.USER), session.messages[0])
+        near = json.loads(self.editor(model.record).source(places[model.index]).strip() or "null")
+        value = note(session, _mark.join(change.brief, change.mark), near)
+        path: PathSteps | None = session.meta["list"]
+        if path is not None:
+            later = (places[i] for i in range(position, len(places)) if places[i][:-1] == path)
+            last = max((int(p[-1]) for p in places if p[:-1] == path), default=-1)
+            index = next(later, (last + 1,))[-1]
+            self.editor(model.record).insert(path, int(index), value)
+            return
+        behind = position == len(session.messages)
+        record = session.messages[-1 if behind else position].record
+        line = dump(value, sniff(self._text(record))).encode("utf-8") + self._line_end(record)
+        self.new[record + behind].append(line)
+
+    def _text(self, record: int) -> str:
+        r = self.transcript.records[record]
+        return bytes(self.transcript.raw[r.start : r.end]).decode("utf-8", "surrogateescape")
+
+    def _line_end(self, record: int) -> bytes:
+        # the last line may lack its end: the first one tells
+        for r in (self.transcript.records[record], *self.transcript.records[:2]):
+            body = bytes(self.transcript.raw[max(r.start, r.end - 2) : r.end])
+            if body.endswith(b"\n"):
+                return b"\r\n" if body == b"\r\n" else b"\n"
+        return b"\n"
+
+    def bytes(self) -> bytes:
+        out: list[bytes] = []
+        for r in self.transcript.records:
+            for line in self.new.get(r.index, ()):
+                out += (_line_break(out), line)
+            if r.index in self.gone:
+                continue
+            if r.index in self.editors:
+                out.append(self.editors[r.index].text().encode("utf-8", "surrogateescape"))
+            else:
+                out.append(bytes(self.transcript.raw[r.start : r.end]))
+        for line in self.new.get(len(self.transcript.records), ()):
+            out += (_line_break(out), line)
+        data = b"".join(out)
+        # a document keeps its own end; tools append to lines
+        lines = (
+            any(s.meta["list"] is None for s in self.transcript.sessions)
+            or self.transcript.records[-1].kind != DOCUMENT
+        )
+        return data + b"\n" if lines and not data.endswith(b"\n") else data
+
+
+def _line_break(out: Sequence[bytes]) -> bytes:
+    """What must stand before a new line: nothing, unless the last record has no line end (glued, or the last)."""
+    last = next((piece for piece in reversed(out) if piece), b"\n")
+    return b"" if last.endswith(b"\n") or last == BOM else b"\n"
+
+
+def _whole_items(session: Session, change: Compaction) -> Iterator[int]:
+    """One message of each item that leaves; an item with a message that stays is not touched."""
+    places: Sequence[PathSteps] = session.meta["at"]
+    kept = {(m.record, places[m.index]) for m in session.messages if m.index not in change.dropped}
+    for index in sorted(change.dropped):
+        key = (session.messages[index].record, places[index])
+        if key not in kept:
+            kept.add(key)
+            yield index
+
+
+def seam(session: Session, change: Compaction) -> int:
+    """`brief_at`, moved to before the call if it would stand between a kept call and its results."""
+    position = change.brief_at
+    for call in sorted(session.calls, key=lambda c: -c.message):
+        if 0 <= call.message < position and call.message not in change.dropped:
+            later = (r for r in call.results if r not in change.dropped)
+            if max(later, default=-1) >= position:
+                position = call.message
+    return position
+
+
+def session_meta(thread: Thread, places: Sequence[PathSteps], **more: Any) -> dict[str, Any]:
+    """`Session.meta` as `write` and `join` need it."""
+    return {"at": tuple(places), "list": thread.where.path, **more}
+
+
+def join(original: bytes, grown: Transcript, first_new: int) -> bytes:
+    """The original's bytes with the messages of session 0 of `grown` from `first_new` on at the end of its list."""
+    session = grown.sessions[0]
+    added = session.messages[first_new:]
+    if not added:
+        return original
+    path: PathSteps | None = session.meta["list"]
+    if path is None:
+        records = dict.fromkeys(m.record for m in added)
+        pieces = [bytes(grown.raw[grown.records[i].start : grown.records[i].end]) for i in records]
+        lines = [p if p.endswith(b"\n") else p + b"\n" for p in pieces]
+        return original + (b"" if original.endswith(b"\n") or not original else b"\n") + b"".join(lines)
+    record = grown.records[added[0].record]
+    new = Editor(bytes(grown.raw[record.start : record.end]).decode("utf-8", "surrogateescape"))
+    bom = original.startswith(BOM)
+    old = Editor(original.removeprefix(BOM).decode("utf-8", "surrogateescape"))
+    count = len(old.children(path))
+    for place in dict.fromkeys(session.meta["at"][m.index] for m in added):
+        old.insert_source(path, count, new.source(place))
+    return (BOM if bom else b"") + old.text().encode("utf-8", "surrogateescape")
