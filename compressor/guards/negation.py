@@ -1,0 +1,222 @@
+"""Find what a text forbids, obliges or denies: the clause with its scope and its exception.
+
+A cheap look at the words of each sentence comes first; only sentences that can hold a cue are cut into
+clauses. The cue words are data (`rules/cues/negation-<language>.yaml`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from compressor.guards._clauses import Segment, extent, segments
+from compressor.guards._cues import SORTS, WORD, Cues, cues, speech
+from compressor.guards._data import CJK
+from compressor.guards.sentences import sentences
+
+PROHIBITION: Final = "prohibition"
+OBLIGATION: Final = "obligation"
+NEGATION: Final = "negation"
+
+#: Code, addresses and mail names inside prose: their words are no cues.
+_NAMES: Final = re.compile(r"`[^`\n]{1,300}`|https?://\S{1,500}|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{1,64}|\$\{?\w{1,64}\}?")
+_SQL: Final = re.compile(r"\b(?:IS NOT|NOT IN|NOT NULL|NOT EXISTS|NOT LIKE|IF NOT EXISTS|NOT BETWEEN|NO ACTION|AND NOT)\b")
+_LATIN_WORD: Final = re.compile(r"[^\W_](?:[\w./@#:+-]*[\w/])?")
+#: A longer CJK cue has a gap with words of the clause in it.
+_CUE: Final = 6
+_HAN_RUN: Final = re.compile(f"[{CJK}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause that forbids, obliges or denies: `text[start:end]`.
+
+    Attributes:
+        sort: `prohibition`, `obligation` or `negation`.
+        cue: the words that make it so.
+        polarity: `-` when it forbids or denies, `+` when it obliges or when two negatives affirm.
+        content: its other words, normalised, for comparing it with a clause in other words.
+        lang: the language of the cue.
+    """
+
+    start: int
+    end: int
+    sort: str
+    cue: str
+    polarity: str
+    content: tuple[str, ...]
+    lang: str = ""
+
+    @property
+    def value(self) -> str:
+        """The normal form: polarity and content words."""
+        return f"{self.polarity}{' '.join(self.content)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    start: int
+    end: int
+    sort: str
+
+
+def clauses(text: str, lang: str | None = None) -> list[Clause]:
+    """All clauses of the text that forbid, oblige or deny, in order; of one language or of all."""
+    found = _clauses(text)
+    return [c for c in found if lang is None or c.lang == lang]
+
+
+@lru_cache(maxsize=4096)
+def _clauses(text: str) -> tuple[Clause, ...]:
+    out: list[Clause] = []
+    for sentence in sentences(text):
+        out.extend(_in_sentence(text[sentence.start : sentence.end], sentence.start))
+    return tuple(out)
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text in lower case; of `l'eau` also `l` and `eau`."""
+    words = set(WORD.findall(text.lower().replace("\u2019", "'")))
+    for word in [w for w in words if "'" in w]:
+        words.update(word.split("'"))
+    return frozenset(words)
+
+
+def _in_sentence(sentence: str, offset: int) -> list[Clause]:
+    words = word_set(sentence)
+    out: list[Clause] = []
+    masked = ""
+    for lang in speech(sentence, words):
+        table = cues(lang)
+        if not table.may_hold(sentence, words):
+            continue
+        masked = masked or _mask(sentence)
+        found = _of_language(masked, table, words)
+        out.extend(c for c in found if not any(c.start < o.end and o.start < c.end for o in out))
+        if out and not table.cjk:
+            break
+        if not table.cjk and len(words & table.words) > 1:
+            break
+    out.sort(key=lambda c: c.start)
+    return [_moved(c, sentence, offset) for c in out]
+
+
+def _moved(c: Clause, sentence: str, offset: int) -> Clause:
+    content = content_words(sentence[c.start : c.end], c.lang, c.cue)
+    return Clause(c.start + offset, c.end + offset, c.sort, c.cue, c.polarity, content, c.lang)
+
+
+def _mask(sentence: str) -> str:
+    """The sentence with names and code blanked out, letter for letter."""
+    for pattern in (_NAMES, _SQL):
+        if pattern.search(sentence):
+            sentence = pattern.sub(lambda m: "\x00" * len(m.group()), sentence)
+    return sentence
+
+
+def _of_language(masked: str, table: Cues, words: frozenset[str]) -> list[Clause]:
+    hits = _hits(masked, table)
+    if not hits:
+        return []
+    parts = segments(masked, table, tuple(h.start for h in hits if h.sort in ("opening", "prohibition", "obligation_opening")))
+    out: list[Clause] = []
+    for hit in hits:
+        at = next(i for i, s in enumerate(parts) if hit.start < s.end)
+        sort = _sort(masked, hit, parts[at], table)
+        if not sort:
+            continue
+        start, end = extent(masked, parts, at, hit.start, hit.end, table, sort == PROHIBITION)
+        polarity = "+" if hit.sort == "double" or sort == OBLIGATION else "-"
+        clause = Clause(start, end, sort, masked[hit.start : hit.end].lower(), polarity, (), table.lang)
+        if out and clause.start < out[-1].end:
+            out[-1] = _joined(out[-1], clause)
+        else:
+            out.append(clause)
+    return out
+
+
+def _joined(a: Clause, b: Clause) -> Clause:
+    """Two cues in one clause: what forbids counts more than what obliges, that more than what denies."""
+    first = min((a, b), key=lambda c: (PROHIBITION, OBLIGATION, NEGATION).index(c.sort))
+    cue = a.cue if a.cue == b.cue else f"{a.cue} {b.cue}"
+    polarity = "-" if "-" in (a.polarity, b.polarity) else "+"
+    return Clause(min(a.start, b.start), max(a.end, b.end), first.sort, cue, polarity, (), a.lang)
+
+
+def _hits(masked: str, table: Cues) -> list[_Hit]:
+    """The cues of a sentence, without those inside a stop phrase; of two in one place the longer."""
+    every: list[tuple[int, int, int, str]] = [(m.end() - m.start(), -1, m.start(), "stop") for m in table.stop.finditer(masked)]
+    for rank, (sort, pattern) in enumerate(table.sorts):
+        every += [(m.end() - m.start(), rank, m.start(), sort) for m in pattern.finditer(masked)]
+    every.sort(key=lambda h: (-h[0], h[1]))
+    taken: list[_Hit] = []
+    for length, _, start, sort in every:
+        if not any(start < t.end and t.start < start + length for t in taken):
+            taken.append(_Hit(start, start + length, sort))
+    return sorted((t for t in taken if t.sort != "stop"), key=lambda t: t.start)
+
+
+def _sort(masked: str, hit: _Hit, segment: Segment, table: Cues) -> str:
+    """What the cue makes of its clause; empty when it makes nothing of it."""
+    if hit.sort in (PROHIBITION, OBLIGATION):
+        return hit.sort
+    before = masked[segment.start : hit.start]
+    after = masked[hit.end : segment.end]
+    if hit.sort in ("double", NEGATION):
+        command = hit.sort == NEGATION and table.opening.match(masked, hit.start) and _opens(before, table)
+        return PROHIBITION if command and not table.statement.search(masked, hit.start, segment.end) else NEGATION
+    if hit.sort == "anywhere":
+        told = table.subject.match(before) or table.statement.search(after) or "?" in after
+        return NEGATION if told else PROHIBITION
+    opens = _opens(before, table)
+    if hit.sort == "obligation_opening":
+        return OBLIGATION if opens else ""
+    return PROHIBITION if opens and not table.statement.search(after) else NEGATION
+
+
+def _opens(before: str, table: Cues) -> bool:
+    """Whether nothing but greetings, joints and marks stands before the cue in its clause."""
+    while match := table.lead.match(before):
+        if not match.end():
+            break
+        before = before[match.end() :]
+    return not before.strip(" *_\"'\u201c\u2018(>~\u00a1\u00bf\t\n-")
+
+
+def content_words(text: str, lang: str, cue: str = "") -> tuple[str, ...]:
+    """The words that carry the meaning, in lower case, cut to their stem, sorted; of CJK text pairs of characters."""
+    table = cues(lang)
+    out: set[str] = set()
+    drop = table.function | (cues("en").function if table.cjk else _plain(cue, table))
+    for match in _LATIN_WORD.finditer(_HAN_RUN.sub(" ", text) if table.cjk else text):
+        word = match.group().lower()
+        if word not in drop and (len(word) > 1 or word.isdigit() or match.group().isupper()):
+            out.add(stem(word))
+    if table.cjk:
+        for part in cue.split(" "):
+            text = text.replace(part, " ") if len(part) <= _CUE else text
+        for run in _HAN_RUN.findall(text):
+            kept = "".join(c for c in run if c not in table.function)
+            out.update(kept[i : i + 2] for i in range(max(1, len(kept) - 1)) if kept)
+    return tuple(sorted(out))
+
+
+def _plain(cue: str, table: Cues) -> frozenset[str]:
+    """The words of a cue that are nothing but cue; a cue with a gap holds words of the clause, too."""
+    words = word_set(cue)
+    return words if len(words) <= 2 else words & table.anchors
+
+
+def stem(word: str) -> str:
+    """A word without its commonest endings; names with dots or slashes as they are."""
+    if len(word) < 5 or not word.isalpha():
+        return word
+    for ending in ("ing", "ies", "ied", "es", "ed", "en", "er", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+__all__ = ["NEGATION", "OBLIGATION", "PROHIBITION", "SORTS", "Clause", "clauses", "content_words", "stem", "word_set"]
