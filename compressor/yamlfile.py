@@ -193,9 +193,13 @@ def _walk(value: Any) -> Iterator[tuple[Steps, Any]]:
 
 def _mark(text: str, steps: Steps, *, key: bool) -> tuple[int, int]:
     from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
     from ruamel.yaml.nodes import MappingNode, SequenceNode
 
-    node: Any = YAML(typ="safe", pure=True).compose(text)
+    try:
+        node: Any = YAML(typ="safe", pure=True).compose(text)
+    except YAMLError:
+        return 0, 0  # JSON that YAML does not take, with tabs perhaps
     mark: Any = node.start_mark if node is not None else None
     for step in steps:
         if isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.value):
