@@ -17,7 +17,7 @@ still waits for one; a further result of an answered call is added to that call.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,6 +87,10 @@ class Builder:
     def change(self, index: int, **flags: Any) -> None:
         """Change fields of a message that has been begun."""
         self._messages[index].fields.update(flags)
+
+    def same(self, first: Sequence[int], second: Sequence[int]) -> bool:
+        """Whether two runs of messages have the same parts."""
+        return [self._messages[i].parts for i in first] == [self._messages[i].parts for i in second]
 
     def text(self, path: PathSteps, text: str) -> None:
         """A text that the model reads."""
