@@ -1,0 +1,34 @@
+"""The report of a bug: what a maintainer needs, and nothing of the transcript but what the traceback says."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from compressor import __version__
+
+
+def write_report(error: BaseException | str) -> Path:
+    """Write a report into a file of its own and return its path."""
+    trace = error if isinstance(error, str) else "".join(traceback.format_exception(error))
+    text = "\n".join(
+        [
+            "# Unexpected error",
+            "",
+            f"transcript compressor {__version__}, Python {platform.python_version()}, {platform.platform()}",
+            f"arguments: {sys.argv[1:]}",
+            "",
+            "```",
+            trace.rstrip(),
+            "```",
+            "",
+        ]
+    )
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", errors="backslashreplace", prefix="compress-bug-", suffix=".md", delete=False
+    ) as file:
+        file.write(text)
+    return Path(file.name)

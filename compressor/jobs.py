@@ -1,0 +1,220 @@
+"""Many files: the work list through an engine, one outcome per file, in input order.
+
+One bad file never stops the rest: what is wrong with it is its outcome. Only what is wrong with the run itself
+(`ConfigError`) and an interrupt get through; what was finished by then stays finished.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compressor import plugins, report
+from compressor.engines import Lost
+from compressor.errors import CompressError, ConfigError, Location, WriteError
+from compressor.inputs import ARCHIVE_NAME, Job, Work, is_own, settled
+from compressor.model import Finding, Level, Place, Verdict
+from compressor.reading import NotATranscript, open_source, read
+from compressor.result import SessionResult
+
+if TYPE_CHECKING:
+    from compressor.archive import Store
+    from compressor.formats import Source
+    from compressor.pipeline import FileOutcome, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What every worker is told, once.
+
+    Attributes:
+        write: publish outputs and reports; otherwise only say what would be.
+        diff: also render the difference.
+    """
+
+    settings: Settings
+    write: bool = True
+    diff: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file.
+
+    Attributes:
+        complaint: the message for the user, with its hint, or "".
+        bug: traceback of an unexpected error, or "".
+        data: the output, when it goes to standard output.
+        diff: the difference, when it was asked for.
+    """
+
+    results: tuple[SessionResult, ...]
+    complaint: str = ""
+    bug: str = ""
+    data: bytes | None = None
+    diff: str = ""
+
+
+def run(work: Sequence[Work], orders: Orders, jobs: int = 1) -> Iterator[Outcome]:
+    """Yield one outcome per entry of the work list, in its order.
+
+    Raises:
+        ConfigError: the options do not fit; found before or at the first file.
+    """
+    files = [w for w in work if isinstance(w, Job)]
+    engine = plugins.load("engines", "processes" if jobs > 1 and len(files) > 1 else "serial")
+    with closing(engine.run(partial(do, orders), files, min(jobs, len(files)))) as outcomes:
+        for w in work:
+            if isinstance(w, SessionResult):
+                yield Outcome((w,), complaint=_told(w))
+                continue
+            got = next(outcomes)
+            yield _quarantine(w, CompressError(got.reason, at=Location(w.name))) if isinstance(got, Lost) else got
+
+
+def do(orders: Orders, job: Job) -> Outcome:
+    """Compact one file and publish the result."""
+    try:
+        source = open_source(job.name)
+        if not job.named and is_own(source):
+            return Outcome((settled(job.name, Verdict.OWN_OUTPUT, "our own output or report"),))
+        return _compact(orders, job, source)
+    except ConfigError:
+        raise
+    except NotATranscript as error:
+        if job.named:
+            return _quarantine(job, error)
+        return Outcome((settled(job.name, Verdict.IGNORED, error.message),))
+    except CompressError as error:
+        return _quarantine(job, error)
+    except MemoryError:
+        return _quarantine(job, CompressError("not enough memory for this file", at=Location(job.name)))
+    except Exception as error:  # noqa: BLE001 - a bug met in one file must not stop the others
+        return _bug(job, error)
+
+
+def _compact(orders: Orders, job: Job, source: Source) -> Outcome:
+    from compressor.pipeline import compact, publish
+
+    outcome = compact(source, orders.settings, _store(job, orders.settings))
+    weights = orders.settings.preset.weights
+    results = tuple(replace(r, score=report.score(r.findings, weights)) for r in outcome.results)
+    outcome = replace(outcome, results=results)
+    diff = _difference(outcome, orders.settings.format_options) if orders.diff else ""
+    if not orders.write:
+        return Outcome(outcome.results, diff=diff)
+    try:
+        if job.output is not None:
+            _spare_grown(job.output)
+        results = publish(outcome, job.output, orders.settings)
+        if job.report is not None:
+            _write_report(job.report, results)
+    except (CompressError, OSError) as error:
+        return _unwritten(job, outcome, error)
+    data = None
+    if job.output is None:
+        data = outcome.data if outcome.data is not None else bytes(outcome.transcript.raw)
+    return Outcome(results, data=data, diff=diff)
+
+
+def _store(job: Job, settings: Settings) -> Store | None:
+    """Where the originals of an earlier output may lie: in the named archive, else beside it."""
+    from compressor.archive import Store
+
+    place = settings.archive or Path(job.name).parent / ARCHIVE_NAME
+    return Store(place) if place.is_dir() else None
+
+
+def _difference(outcome: FileOutcome, options: Mapping[str, Any]) -> str:
+    from compressor.difference import render
+
+    after = outcome.transcript
+    if outcome.data is not None:
+        from compressor.formats import Source
+
+        given = outcome.transcript
+        after = read(Source(given.path, outcome.data), format=given.format, options=options)
+    return render(outcome.transcript, after)
+
+
+def _spare_grown(output: Path) -> None:
+    """An earlier output in which its tool has gone on since holds what stands nowhere else."""
+    if not output.is_file():
+        return
+    try:
+        sessions = read(output).sessions
+    except CompressError:
+        return
+    new = sum(len(s.messages) - s.mark.messages for s in sessions if s.mark and len(s.messages) > s.mark.messages)
+    if new:
+        raise WriteError(
+            f"holds {new} messages that came after its compaction",
+            at=Location(str(output)),
+            hint="compress that file itself, or name another place with -o",
+        )
+
+
+def _write_report(path: Path, results: Sequence[SessionResult]) -> None:
+    write_file(path, report.dumps(report.document(results, sum(sum(r.timing.values()) for r in results))))
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a report whole, its folder included.
+
+    Raises:
+        WriteError: it cannot be written.
+    """
+    from compressor.archive import write_atomic
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, data)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise WriteError(f"cannot be written: {reason}", at=Location(str(path))) from error
+
+
+def _quarantine(job: Job, error: CompressError) -> Outcome:
+    return Outcome((settled(job.name, Verdict.QUARANTINED, error.message, error.at),), complaint=str(error))
+
+
+def _unwritten(job: Job, outcome: FileOutcome, error: CompressError | OSError) -> Outcome:
+    if isinstance(error, OSError):
+        reason = (error.strerror or str(error)).lower()
+        error = WriteError(f"cannot be written: {reason}", at=Location(str(error.filename or job.output)))
+    found = Finding("write", Level.ERROR, error.message, at=Place(str(job.output or job.name)))
+    results = tuple(
+        replace(r, verdict=Verdict.REVERTED, reason=error.message, output="", findings=(*r.findings, found))
+        for r in outcome.results
+    )
+    return Outcome(results, complaint=str(error))
+
+
+def _bug(job: Job, error: Exception) -> Outcome:
+    reason = f"unexpected error: {type(error).__name__}: {error}"
+    result = settled(job.name, Verdict.QUARANTINED, reason, Location(job.name))
+    trace = "".join(traceback.format_exception(error))
+    return Outcome((result,), complaint=f"{job.name}: {reason}", bug=trace)
+
+
+def _told(result: SessionResult) -> str:
+    return f"{result.path}: {result.reason}" if result.verdict is Verdict.QUARANTINED else ""
+
+
+def exit_code(outcomes: Sequence[Outcome], fail_on: str) -> int:
+    """0 fine, 1 findings at this level or worse, or a session reverted or quarantined, 3 a bug."""
+    if any(o.bug for o in outcomes):
+        return 3
+    if fail_on == "never":
+        return 0
+    order = list(Level)
+    bad = set(order[order.index(Level(fail_on)) :])
+    for r in (r for o in outcomes for r in o.results):
+        if r.verdict in {Verdict.REVERTED, Verdict.QUARANTINED} or any(f.level in bad for f in r.findings):
+            return 1
+    return 0

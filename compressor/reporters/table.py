@@ -1,0 +1,107 @@
+"""A short table for people: one line a session, then what was found, then the sums.
+
+On a terminal it is drawn with rich; anywhere else (a pipe, a log, a mail from cron) it is plain text. Options:
+`terminal` (true: draw, false: plain; default: what the stream is).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TextIO
+
+from compressor.reporters._text import printable, size
+
+#: These are counted below the table; a folder may hold thousands.
+_UNLISTED: Final = frozenset({"ignored", "own-output"})
+_HEADINGS: Final = ("file", "verdict", "tokens", "", "ratio", "bytes", "", "facts", "score")
+#: Findings printed per session; the report has them all.
+_FINDINGS: Final = 10
+
+
+def write(document: Mapping[str, Any], stream: TextIO, options: Mapping[str, Any]) -> None:
+    """Write the table."""
+    sessions = [s for s in document["sessions"] if s["verdict"] not in _UNLISTED]
+    rows = [_row(s) for s in sessions]
+    drawn = options.get("terminal", stream.isatty())
+    if rows:
+        (_draw if drawn else _plain)(rows, stream)
+    for s in sessions:
+        stream.writelines(f"{line}\n" for line in _remarks(s))
+    stream.write(f"{_sums(document['totals'])}\n")
+    for s in sessions:
+        if s["resume"] and s["output"]:
+            stream.write(f"to go on from it: {printable(s['resume'])}\n")
+
+
+def _row(s: Mapping[str, Any]) -> tuple[str, ...]:
+    if s["verdict"] == "quarantined":
+        return (printable(s["path"]), s["verdict"], "", "", "", "", "", "", "")
+    tokens, facts = s["tokens"], s["facts"].values()
+    registered, kept = sum(f["registered"] for f in facts), sum(f["kept"] for f in facts)
+    return (
+        printable(s["path"]),
+        s["verdict"],
+        f"{tokens['whole_before']:,}",
+        f"-> {tokens['after']:,}",
+        f"{s['ratio']:.1f}x",
+        size(s["bytes"]["before"]),
+        f"-> {size(s['bytes']['after'])}",
+        f"{kept}/{registered}",
+        f"{s['score']:.2f}",
+    )
+
+
+def _draw(rows: Sequence[tuple[str, ...]], stream: TextIO) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    colours = {"compacted": "green", "unchanged": "", "reverted": "yellow", "quarantined": "red"}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for i, heading in enumerate(_HEADINGS):
+        table.add_column(heading, justify="left" if i in {0, 1, 3, 6} else "right", overflow="fold", no_wrap=i > 0)
+    for row in rows:
+        # Text, not str: names of files are data, not markup
+        table.add_row(*(Text(cell, style=colours.get(row[1], "") if i == 1 else "") for i, cell in enumerate(row)))
+    Console(file=stream, highlight=False, emoji=False).print(table)
+
+
+def _plain(rows: Sequence[tuple[str, ...]], stream: TextIO) -> None:
+    lines = [_HEADINGS, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADINGS))]
+    for line in lines:
+        cells = (
+            cell.ljust(w) if i in {0, 1, 3, 6} else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        )
+        stream.write(f"{'  '.join(cells).rstrip()}\n")
+
+
+def _remarks(s: Mapping[str, Any]) -> Iterator[str]:
+    """What a person should look at; what could not be read has been said on standard error."""
+    if s["verdict"] == "quarantined":
+        return
+    if s["verdict"] == "reverted":
+        yield printable(f"{s['path']}: reverted: {s['reason']}")
+    found = [f for f in s["findings"] if f["level"] != "note"]
+    for f in found[:_FINDINGS]:
+        at = f["at"]
+        place = f"{at['file'] or s['path']}:{at['line']}" if at["line"] else at["file"] or s["path"]
+        fact = f": {_short(f['fact'])}" if f["fact"] else ""
+        yield printable(f"{place}: {f['level']} {f['check']}: {f['message']}{fact}")
+    if len(found) > _FINDINGS:
+        yield printable(f"{s['path']}: {len(found) - _FINDINGS} more findings in the report")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"
+
+
+def _sums(totals: Mapping[str, Any]) -> str:
+    verdicts = ", ".join(f"{n:,} {verdict}" for verdict, n in totals["verdicts"].items())
+    before, after = totals["tokens"]["whole_before"], totals["tokens"]["after"]
+    ratio = f" ({before / after:.1f}x)" if after else ""
+    found = ", ".join(f"{n:,} {level}s" for level, n in totals["findings"].items() if n and level != "note")
+    tokens = f"; {before:,} -> {after:,} tokens{ratio}" if before else ""
+    return f"{verdicts or 'nothing to do'}{tokens}{'; ' + found if found else ''}"
