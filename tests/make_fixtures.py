@@ -840,18 +840,18 @@ class Codex:
 
     def run(self, steps: list[Record]) -> Codex:
         for position, step in enumerate(steps):
-            (op, arg), = step.items()
+            (op, arg), = ((key, value) for key, value in step.items() if key != 'rows')
             if op in CALLS:
                 self.calls(arg if op == 'parallel' else [step])
             elif op == 'say':
                 following = next(iter(steps[position + 1])) if position + 1 < len(steps) else 'user'
                 self.say(arg.rstrip('\n'), final=following in {'user', 'compact', 'aborted'})
             else:
-                getattr(self, op)(arg)
+                getattr(self, op)(arg, **{key: value for key, value in step.items() if key != op})
         return self
 
-    def user(self, text: str) -> None:
-        text = text.rstrip('\n')
+    def user(self, text: str, *, rows: Record | None = None) -> None:
+        text = pasted(text, rows)
         self.clock.tick(30, 500)
         self.begin()
         self.message('user', text)
@@ -1033,6 +1033,7 @@ def claude_code(name: str) -> bytes:
 
 def codex(name: str) -> bytes:
     story = load(f'{name}.yaml')
+    story = load(story['frame']) | story
     return lines(Codex(name, story).run(story['steps']).records)
 
 
@@ -1312,10 +1313,12 @@ DIRTY: dict[str, tuple[str, Callable[[list[Record]], bytes]]] = {
 
 
 CLAUDE_CODE = ['refactor-billing']
+CODEX = {'payments-cli': 'payments-cli', 'compacted-by-tool': 'codex-compacted', 'paginated': 'codex-paginated'}
 
 
 def build() -> dict[str, bytes]:
     files = {f'claude-code/{name}.jsonl': claude_code(name) for name in CLAUDE_CODE}
+    files |= {f'codex/{name}.jsonl': codex(story) for name, story in CODEX.items()}
     files |= {f'dirty/{name}.jsonl': spoil(dirty_base(base)) for name, (base, spoil) in DIRTY.items()}
     return files
 
