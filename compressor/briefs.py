@@ -257,7 +257,7 @@ class _Writer:
     def _text(self, item: Item) -> str:
         if isinstance(item, Decision):
             reason = one_line(item.reason)
-            return one_line(item.decision) + (f" — {self.labels['because']} {reason}" if reason else "")
+            return one_line(item.decision) + (f" — {self.labels['reason']}: {reason}" if reason else "")
         if isinstance(item, FileNote):
             return self._file(item)
         if isinstance(item, Note):
@@ -293,7 +293,8 @@ def one_line(text: str) -> str:
     if "`" in text:
         text = _FENCE_RUN.sub("`", text)
         if text.count("`") % 2:
-            text = text.replace("`", "")
+            at = text.rindex("`")
+            text = (text[:at] + text[at + 1 :]).strip()
     return text
 
 

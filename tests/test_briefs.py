@@ -89,7 +89,7 @@ The parser works; the writer does not. [#8]
 - Document it
 
 ## Decisions
-- Use SQLite — because one file is easier to ship [#4]
+- Use SQLite — why: one file is easier to ship [#4]
 
 ## Failed, do not try again
 - `make all`: linker dies [#6]
@@ -114,7 +114,7 @@ The parser works; the writer does not. [#8]
 
 def test_render_in_chinese_and_fall_back_to_english() -> None:
     assert "## 已完成" in render(full(), "zh-CN")
-    assert "Use SQLite — 因为 one file" in render(full(), "zh")
+    assert "Use SQLite — 理由: one file" in render(full(), "zh")
     assert "## Done" in render(full(), "sw")
     assert "## Erledigt" in render(full(), "de")
     assert "dead end: mmap" in render(full(), "de")
