@@ -15,13 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from compressor.formats import _mark
-from compressor.formats._layout import Editor, dump, sniff
+from compressor.formats._layout import Editor, dump, escapes_in, sniff
 from compressor.formats._records import BLANK, BOM, Dirt, Source, loads, split
 from compressor.model import Compaction, Part, PartType, PathSteps, Record, Role, Session, Transcript, Written
 
 #: Anything but JSON white space.
 _INK: Final = re.compile(rb"[^ \t\r\n]")
 
+#: How much of a file is looked at to see how it writes non-ASCII characters.
+_SAMPLE: Final = 1 << 20
 DOCUMENT: Final = "document"
 LINE: Final = "line"
 
@@ -179,9 +181,9 @@ def text_block(part: Part, text: str) -> Any:
     return {"type": "text", "text": text}
 
 
-Note = Callable[[Session, str, Any], Any]
+Note = Callable[[Session, Compaction, str, Any], Any]
 Picture = Callable[[Part, str], Any]
-More = Callable[[Session, Compaction, Editor], None]
+More = Callable[[Session, Compaction, Callable[[int], Editor]], None]
 
 
 def write(
@@ -196,9 +198,9 @@ def write(
     Args:
         transcript: as read by a format that uses `session_meta`.
         changes: by position of the session.
-        note: the message that holds the brief: from the session, the text and a message of the session as a model.
+        note: the message that holds the brief: from the session, its change, the text and a message as a model.
         picture: the block that stands for an image whose text was set.
-        more: further edits of the record that a changed session lies in (copies of texts, lists of ids).
+        more: further edits of a changed session, through the editor of a record (copies of texts, lists of ids).
     """
     if not changes:
         return Written(bytes(transcript.raw))
@@ -216,12 +218,11 @@ class _Rewriting:
     gone: set[int] = field(default_factory=set)
     editors: dict[int, Editor] = field(default_factory=dict)
     new: defaultdict[int, list[bytes]] = field(default_factory=lambda: defaultdict(list))
+    escapes: bool | None = None
 
     def editor(self, record: int) -> Editor:
         if record not in self.editors:
-            r = self.transcript.records[record]
-            text = bytes(self.transcript.raw[r.start : r.end]).decode("utf-8", "surrogateescape")
-            self.editors[record] = Editor(text)
+            self.editors[record] = Editor(self._text(record), escapes=self._escapes())
         return self.editors[record]
 
     def change(self, session: Session, change: Compaction, note: Note, picture: Picture, more: More | None) -> None:
@@ -238,15 +239,15 @@ class _Rewriting:
             else:
                 self.gone.add(record)
         self._brief(session, change, note)
-        if more is not None and session.messages:
-            more(session, change, self.editor(session.messages[0].record))
+        if more is not None:
+            more(session, change, self.editor)
 
     def _brief(self, session: Session, change: Compaction, note: Note) -> None:
         places: Sequence[PathSteps] = session.meta["at"]
         position = seam(session, change)
         model = next((m for m in session.messages if m.role is Role.USER), session.messages[0])
         near = json.loads(self.editor(model.record).source(places[model.index]).strip() or "null")
-        value = note(session, _mark.join(change.brief, change.mark), near)
+        value = note(session, change, _mark.join(change.brief, change.mark), near)
         path: PathSteps | None = session.meta["list"]
         if path is not None:
             later = (places[i] for i in range(position, len(places)) if places[i][:-1] == path)
@@ -256,8 +257,14 @@ class _Rewriting:
             return
         behind = position == len(session.messages)
         record = session.messages[-1 if behind else position].record
-        line = dump(value, sniff(self._text(record))).encode("utf-8") + self._line_end(record)
+        line = dump(value, sniff(self._text(record), escapes=self._escapes())).encode("utf-8") + self._line_end(record)
         self.new[record + behind].append(line)
+
+    def _escapes(self) -> bool:
+        """How the whole file writes non-ASCII characters, by its beginning: one line may hold none."""
+        if self.escapes is None:
+            self.escapes = escapes_in(bytes(self.transcript.raw[:_SAMPLE]).decode("utf-8", "replace"))
+        return self.escapes
 
     def _text(self, record: int) -> str:
         r = self.transcript.records[record]
@@ -319,6 +326,12 @@ def seam(session: Session, change: Compaction) -> int:
             if max(later, default=-1) >= position:
                 position = call.message
     return position
+
+
+def replaced_time(session: Session, change: Compaction) -> str:
+    """The time of the last message that the brief stands for, as written, or ""."""
+    last = max(change.dropped, default=change.brief_at - 1)
+    return session.messages[last].time if last >= 0 else ""
 
 
 def session_meta(thread: Thread, places: Sequence[PathSteps], **more: Any) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from typing import Any, Final, NamedTuple
 from compressor.model import NESTED, PathSteps
 
 _WHITE: Final = re.compile(r"[ \t\r\n]*")
+#: An escape that only a writer of pure ASCII makes (control characters are always escaped).
+_ESCAPE: Final = re.compile(r"\\u(?!00[01])[0-9a-fA-F]{4}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SCAN: Final[Callable[[str, int], tuple[Any, int]]] = JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 
@@ -76,10 +78,11 @@ def dump(value: Any, style: Style, margin: str = "") -> str:
     return f"{opening}{style.newline}{inner}{separator.join(items)}{style.newline}{margin}{closing}"
 
 
-def sniff(text: str, start: int = 0) -> Style:
+def sniff(text: str, start: int = 0, *, escapes: bool | None = None) -> Style:
     """The style in which the value at `start` is set; whether it is all ASCII is judged on the whole text."""
     start = _skip(text, start)
-    escapes = text.isascii() and re.search(r"\\u(?!00[01])[0-9a-fA-F]{4}", text) is not None
+    if escapes is None:
+        escapes = escapes_in(text)
     comma, colon = _separators(text, start)
     lead = _WHITE.match(text, start + 1)
     gap = lead[0] if lead else ""
@@ -88,6 +91,11 @@ def sniff(text: str, start: int = 0) -> Style:
     newline = "\r\n" if "\r\n" in gap else "\n"
     indent = gap.rsplit("\n", 1)[1].removeprefix(margin_at(text, start))
     return Style(",", colon, indent, newline, escapes)
+
+
+def escapes_in(text: str) -> bool:
+    """Non-ASCII characters are written as escapes: there are such escapes, and no such characters."""
+    return text.isascii() and _ESCAPE.search(text) is not None
 
 
 def _separators(text: str, start: int) -> tuple[str, str]:
@@ -154,8 +162,9 @@ class Editor:
     Paths are steps into the value as it was before any change; a `NESTED` step goes into JSON text inside a string.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, escapes: bool | None = None) -> None:
         self._text = text
+        self._escapes = escapes
         self._spans: dict[PathSteps, Span] = {}
         self._children: dict[PathSteps, Mapping[Any, Span]] = {}
         self._set: dict[PathSteps, str] = {}
@@ -168,7 +177,7 @@ class Editor:
     def style(self) -> Style:
         """The style of the whole text."""
         if self._style is None:
-            self._style = sniff(self._text)
+            self._style = sniff(self._text, escapes=self._escapes)
         return self._style
 
     def span(self, path: PathSteps) -> Span:
@@ -208,7 +217,8 @@ class Editor:
             self._nested(path[:cut]).set(path[cut + 1 :], value)
             return
         span = self.span(path)
-        self._set[path] = dump(value, self.style, margin_at(self._text, span.start))
+        style = self._style_at(span.start) if isinstance(value, (dict, list)) else self.style
+        self._set[path] = dump(value, style, margin_at(self._text, span.start))
 
     def _nested(self, path: PathSteps) -> Editor:
         if path not in self._inner:
@@ -231,8 +241,11 @@ class Editor:
         """The style of a list's elements: theirs, else that of the text."""
         if not self.children(path):
             return self.style
-        own = sniff(self._text, self.children(path)[0].start)
-        return Style(own.comma, own.colon, own.indent, own.newline, self.style.ascii)
+        return self._style_at(self.children(path)[0].start)
+
+    def _style_at(self, start: int) -> Style:
+        """The style of the value that stands at `start`."""
+        return sniff(self._text, start, escapes=self.style.ascii)
 
     def _margin_below(self, path: PathSteps) -> str:
         children = self.children(path)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from compressor.model import MARK_PREFIX, Mark, Session, digest_messages
+from compressor.model import MARK_PREFIX, VISIBLE, Mark, Session, digest_messages
 
 #: Longest mark line that is looked at, in characters; real ones have about 300.
 _LONGEST: Final = 2000
@@ -75,9 +75,10 @@ def last_line(text: str) -> str:
 def choose(session: Session, found: dict[int, Mark]) -> int:
     """Of the messages whose text ends with a mark (by index), the one that is our brief, or -1.
 
-    Somebody may have quoted a mark: the one whose digest fits the session counts, else the first.
+    Somebody may have quoted a mark: the one whose digest fits the messages beside it counts, else the first.
     """
     for index, mark in found.items():
-        if mark.messages <= len(session.messages) and digest_messages(session.messages[: mark.messages]) == mark.digest:
+        beside = [m for m in session.messages if m.index != index and any(p.text for p in m.parts if p.type in VISIBLE)]
+        if mark.messages <= len(beside) and digest_messages(beside[: mark.messages]) == mark.digest:
             return index
     return next(iter(found), -1)

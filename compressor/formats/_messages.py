@@ -126,6 +126,11 @@ def name_of(value: Any) -> str:
     return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "" else ""
 
 
+def time_of(value: Any) -> str:
+    """A time stamp as written, else ""."""
+    return repr(value) if isinstance(value, float) else name_of(value)
+
+
 def row_id(row: Any) -> str:
     """The id that a row gives its conversation, or ""."""
     return next((i for k in _ROW_IDS if (i := name_of(row.get(k)))), "") if isinstance(row, dict) else ""

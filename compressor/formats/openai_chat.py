@@ -28,6 +28,7 @@ from compressor.formats._messages import (
     name_of,
     origin_of,
     read_lists,
+    time_of,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source
@@ -81,7 +82,7 @@ def message(build: Builder, item: Item, waiting: Open) -> None:
         origin=origin_of(role, first_text(content)),
         id=name_of(value.get("id")),
         pinned=value.get("pinned") is True,
-        time=name_of(value.get("timestamp") or value.get("created_at")),
+        time=time_of(value.get("timestamp") or value.get("created_at")),
     )
     if isinstance(value.get("reasoning_content"), str):
         build.thinking((*at, "reasoning_content"), value["reasoning_content"])
@@ -149,7 +150,7 @@ def write(transcript: Transcript, changes: Mapping[int, Compaction]) -> Written:
     return _document.write(transcript, changes, note, picture)
 
 
-def note(session: Session, text: str, near: Any) -> Any:
+def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
     """The brief: a user message, in the shape of the session's own user messages."""
     content = near.get("content") if isinstance(near, dict) else None
     shaped: Any = text

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 
+import orjson
 import pytest
 
-from compressor.formats import _mark
-from compressor.model import MARK_PREFIX, Mark
+from compressor.formats import _mark, openai_chat
+from compressor.formats._records import Source
+from compressor.model import MARK_PREFIX, Mark, Origin, digest_messages
 
 MARK = Mark(options="5f" * 16, tokens=120_000, generation=1, archive="ab" * 32, messages=14, digest="cd" * 16)
 
@@ -45,3 +48,22 @@ def test_a_mark_that_is_not_the_last_line_is_text():
     text = f"{_mark.encode(MARK)}\nmore"
 
     assert _mark.split(text) == (text, None)
+
+
+def test_of_two_marks_the_one_that_fits_the_session_counts():
+    raw = "\n".join(
+        f'{{"role":"{role}","content":{orjson.dumps(text).decode()}}}'
+        for role, text in [
+            ("user", f"I quote: x\n{_mark.encode(MARK)}"),
+            ("user", "the brief"),
+            ("assistant", "done"),
+        ]
+    ).encode()
+    plain = openai_chat.read(Source("x", raw), {}).sessions[0]
+    fitting = replace(MARK, messages=2, digest=digest_messages([plain.messages[0], plain.messages[2]]))
+    marked = raw.replace(b"the brief", ("the brief\\n" + _mark.encode(fitting)).encode())
+
+    session = openai_chat.read(Source("x", marked), {}).sessions[0]
+
+    assert (session.brief, session.mark) == (1, fitting)
+    assert session.messages[0].origin is Origin.PERSON
