@@ -73,7 +73,8 @@ def _said(value: dict[str, Any], places: dict[str, Location], path: Path) -> Sai
 def _hint(key: str, known: Iterable[str]) -> str:
     from compressor.yamlfile import nearest
 
-    if key.replace("-", "_") in specs():
+    spec = specs().get(key.replace("-", "_"))
+    if spec is not None and spec.once:
         return "this one is said on the command line, for one run"
     return nearest(key, known)
 

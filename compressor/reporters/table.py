@@ -102,6 +102,7 @@ def _sums(totals: Mapping[str, Any]) -> str:
     verdicts = ", ".join(f"{n:,} {verdict}" for verdict, n in totals["verdicts"].items())
     before, after = totals["tokens"]["whole_before"], totals["tokens"]["after"]
     ratio = f" ({before / after:.1f}x)" if after else ""
-    found = ", ".join(f"{n:,} {level}s" for level, n in totals["findings"].items() if n and level != "note")
+    levels = totals["findings"]
+    found = ", ".join(f"{levels[n]:,} {n}{'s' * (levels[n] > 1)}" for n in ("error", "warning") if levels[n])
     tokens = f"; {before:,} -> {after:,} tokens{ratio}" if before else ""
     return f"{verdicts or 'nothing to do'}{tokens}{'; ' + found if found else ''}"
