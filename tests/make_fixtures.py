@@ -1312,12 +1312,12 @@ DIRTY: dict[str, tuple[str, Callable[[list[Record]], bytes]]] = {
 # --- the list of fixtures ---------------------------------------------------------------------------------
 
 
-CLAUDE_CODE = ['refactor-billing']
+CLAUDE_CODE = {'refactor-billing': 'refactor-billing', 'compacted-by-tool': 'claude-compacted', 'compacted-dangling': 'claude-dangling', 'zh-deploy': 'zh-deploy'}
 CODEX = {'payments-cli': 'payments-cli', 'compacted-by-tool': 'codex-compacted', 'paginated': 'codex-paginated'}
 
 
 def build() -> dict[str, bytes]:
-    files = {f'claude-code/{name}.jsonl': claude_code(name) for name in CLAUDE_CODE}
+    files = {f'claude-code/{name}.jsonl': claude_code(story) for name, story in CLAUDE_CODE.items()}
     files |= {f'codex/{name}.jsonl': codex(story) for name, story in CODEX.items()}
     files |= {f'dirty/{name}.jsonl': spoil(dirty_base(base)) for name, (base, spoil) in DIRTY.items()}
     return files
