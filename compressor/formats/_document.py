@@ -124,6 +124,7 @@ def threads(file: File, raw: Any, find: Find, keys: Sequence[str] = ()) -> Itera
     order: list[Thread | str] = []
     lines: defaultdict[str, list[Item]] = defaultdict(list)
     for record, value in zip(file.records, file.values, strict=True):
+        numbers = _Lines(raw, record)
         for where in find(value):
             if where.path is None:
                 name = _conversation(value, keys)
@@ -131,7 +132,7 @@ def threads(file: File, raw: Any, find: Find, keys: Sequence[str] = ()) -> Itera
                     order.append(name)
                 lines[name].append(Item(value, record.index, (), record.line))
             else:
-                order.append(_listed(raw, record, value, where))
+                order.append(_listed(numbers, value, where))
     for entry in order:
         if isinstance(entry, Thread):
             yield entry
@@ -143,11 +144,10 @@ def _conversation(value: Any, keys: Sequence[str]) -> str:
     return next((str(value[k]) for k in keys if isinstance(value.get(k), (str, int)) and value[k] != ""), "")
 
 
-def _listed(raw: Any, record: Record, value: Any, where: Where) -> Thread:
+def _listed(numbers: _Lines, value: Any, where: Where) -> Thread:
     assert where.path is not None
     paths = [*where.before, *((*where.path, i) for i in range(len(at(value, where.path))))]
-    numbers = _lines(raw, record, paths)
-    items = tuple(Item(at(value, p), record.index, p, n) for p, n in zip(paths, numbers, strict=True))
+    items = tuple(Item(at(value, p), numbers.record.index, p, numbers.of(p)) for p in paths)
     return Thread(where, items, at(value, where.path[:-1]))
 
 
@@ -158,22 +158,32 @@ def at(value: Any, path: PathSteps) -> Any:
     return value
 
 
-def _lines(raw: Any, record: Record, paths: Sequence[PathSteps]) -> list[int]:
-    """The line on which each value starts."""
-    body = bytes(raw[record.start : record.end])
-    if record.kind != DOCUMENT or b"\n" not in body.strip():
-        return [record.line] * len(paths)
-    text = body.decode("utf-8", "surrogateescape")
-    editor = Editor(text)
-    numbers = []
-    line, seen = 1, 0
-    for path in paths:
-        start = editor.span(path).start
-        if start < seen:  # places usually come in order; a step back counts from the start again
-            line, seen = 1, 0
-        line, seen = line + text.count("\n", seen, start), start
-        numbers.append(line)
-    return numbers
+class _Lines:
+    """The line on which a value of a record starts."""
+
+    def __init__(self, raw: Any, record: Record) -> None:
+        self.record = record
+        self._raw = raw
+        self._editor: Editor | None = None
+        self._text = ""
+        self._line, self._seen = 1, 0
+        ink = _INK.search(raw, record.start) if record.kind == DOCUMENT else None
+        cut = raw.find(b"\n", ink.start()) if ink else -1
+        self._flat = cut < 0 or _INK.search(raw, cut) is None
+
+    def of(self, path: PathSteps) -> int:
+        """The line of the value at `path`."""
+        if self._flat:
+            return self.record.line
+        if self._editor is None:
+            self._text = bytes(self._raw[self.record.start : self.record.end]).decode("utf-8", "surrogateescape")
+            self._editor = Editor(self._text)
+        start = self._editor.span(path).start
+        if start < self._seen:  # places usually come in order; a step back counts from the start again
+            self._line, self._seen = 1, 0
+        self._line += self._text.count("\n", self._seen, start)
+        self._seen = start
+        return self._line
 
 
 def text_block(part: Part, text: str) -> Any:
