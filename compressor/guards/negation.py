@@ -206,7 +206,7 @@ def content_words(text: str, lang: str, cue: str = "") -> tuple[str, ...]:
 def _plain(cue: str, table: Cues) -> frozenset[str]:
     """The words of a cue that are nothing but cue; a cue with a gap holds words of the clause, too."""
     words = word_set(cue)
-    return words if len(words) <= 2 else words & table.anchors
+    return words if len(words) <= 3 else words & table.anchors
 
 
 def stem(word: str) -> str:

@@ -1,0 +1,312 @@
+"""Find the numbers of a text, with value, unit, sign and what they are of, and tell equal ones from others.
+
+Equal values in another notation are equal (1,024 = 1024, 8.53e-1 = 0.853, 2026-11-29 = 29 November 2026,
+八成 = 80 %); rounded, mistyped, shifted or differently measured ones are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final
+
+from compressor.guards import _numerals, _special
+from compressor.guards._data import CJK
+from compressor.guards._equal import compare, same
+from compressor.guards._fate import CHANGED, KEPT, MISSING, fate, likeness
+from compressor.guards._number import Number
+from compressor.guards._units import Unit, counted_at, unit_at, units
+
+_NUMBER: Final = re.compile(
+    rf"(?<![\w.,])(?:(?<![\w)\]}}])(?P<sign>[-+\u00b1]))?(?P<money>(?:US|HK|A|C)?\$|[\u20ac\u00a3\u00a5\uffe5\u20b9\u20a9]|(?:USD|EUR|GBP|CNY|RMB|JPY|CHF)\s?)?"
+    rf"\s?(?:(?<=[^\w)])(?P<minus>[-+]))?(?P<numeral>{_numerals.NUMERAL})",
+    re.ASCII,
+)
+_HAN: Final = re.compile(
+    rf"(?P<cent>百分之)(?P<a>[{_numerals.HAN_DIGITS}点\d.]+)|(?P<down>[{_numerals.HAN_DIGITS}]+)分之(?P<up>[{_numerals.HAN_DIGITS}]+)"
+    rf"|(?P<half>半)个?(?=小时|钟头|天|年|月|秒|分钟)"
+    rf"|(?P<minus>[负零下]*)(?P<n>[{_numerals.HAN_DIGITS}]+(?:点[零〇一二三四五六七八九]+)?)"
+)
+_DIGIT: Final = re.compile("\\d")
+_HAN_DIGIT: Final = re.compile(f"[{_numerals.HAN_DIGITS}半]")
+_WORDS: Final = re.compile(r"(?<![\w-])([A-Za-zäöüß]{2,9})(?:[- ]([a-z]{3,5}))?(?!\w)", re.IGNORECASE)
+_ORDINAL: Final = re.compile(r"(?:st|nd|rd|th|º|ª|er|ème|e)(?!\w)")
+_OF: Final = re.compile(rf"[^\W\d_][\w/.-]*[^\W_]|[{CJK}]+")
+_LINK: Final = re.compile(r"\s?(?:-|\u2013|\u2014|~|\u301c|to|bis|\u00e0|a|until|till|\u5230|\u81f3|\u301c)\s?$", re.IGNORECASE)
+_RATIO: Final = re.compile(r"\s?(?:/|of|out of|von|sur|de)\s?$")
+_NEAR: Final = 40
+
+
+def numbers(text: str) -> list[Number]:
+    """All numbers of the text, in order."""
+    plain = _numerals.plain(text)
+    cjk = not plain.isascii() and bool(_HAN_DIGIT.search(plain))
+    if not _DIGIT.search(plain):
+        found = _han_numbers(plain, []) if cjk else []
+        found += _word_numbers(plain, found)
+    else:
+        found = list(_digit_numbers(plain))
+        found += _han_numbers(plain, found) if cjk else []
+        found += _word_numbers(plain, found)
+    found.sort(key=lambda n: n.start)
+    merged = _merged(plain, found)
+    return [replace(n, text=text[n.start : n.end], of=n.of or _of(plain, n)) for n in merged]
+
+
+def _digit_numbers(plain: str) -> Iterator[Number]:
+    at = 0
+    specials = _special.specials(plain)
+    for special in specials:
+        yield from _quantities(plain, at, special.start)
+        if special.kind:
+            yield Number(special.start, special.end, "", special.value, "", "", special.kind, "")
+        at = special.end
+    yield from _quantities(plain, at, len(plain))
+
+
+def _quantities(plain: str, start: int, end: int) -> Iterator[Number]:
+    at = start
+    while match := _NUMBER.search(plain, at, end):
+        number = _quantity(plain, match)
+        if number:
+            yield number
+        at = max(number.end if number else 0, match.end())
+
+
+def _quantity(plain: str, match: re.Match[str]) -> Number | None:
+    numeral, first, end = match.group("numeral"), match.start("numeral"), match.end()
+    if " " in numeral and numeral.count(" ") == 1 and unit_at(plain, end)[0] is None and not counted_at(plain, end):
+        numeral = numeral.split(" ")[0]
+        end = first + len(numeral)
+    value = _numerals.decimal(numeral)
+    if value is None or _glued(plain, end):
+        return None
+    power, end = _numerals.exponent(plain, end)
+    value = value.scaleb(power) if power else value
+    value, end = _magnitude(plain, end, value)
+    sign = match.group("sign") or match.group("minus") or _spoken_sign(plain, match.start())
+    start = match.start("sign") if match.group("sign") else match.start("money") if match.group("money") else match.start("minus") if match.group("minus") else first
+    money = units().spellings.get((match.group("money") or "").strip())
+    if money:
+        return Number(start, end, "", value, money.name, sign.replace("+", ""), "money", "")
+    return _measured(plain, start, first, end, value, sign)
+
+
+def _measured(plain: str, start: int, first: int, end: int, value: Decimal, sign: str) -> Number:
+    """The quantity with what stands behind it (unit, thing counted) and before it (line, port, id, version)."""
+    sign = "-" if sign == "-" else ""
+    before = plain[max(0, start - _NEAR) : start]
+    numeral = plain[first:end]
+    table = units()
+    ordinal = _ORDINAL.match(plain, end)
+    if ordinal and value == value.to_integral_value():
+        return Number(start, ordinal.end(), "", value, "", "", "ordinal", "")
+    if before.rstrip().endswith("第"):
+        line = plain[end : end + 2].strip().startswith("行")
+        return Number(start, end, "", value, "", "", "line" if line else "ordinal", "")
+    for kind in ("version", "line", "port", "id"):
+        if table.before[kind].search(before) and _fits(kind, numeral, plain, end):
+            return Number(start, end, "", _named(kind, value, numeral), "", "", kind, "")
+    unit, stop = unit_at(plain, end)
+    if unit:
+        return Number(start, stop, "", value, unit.name, sign, _kind(unit), "")
+    thing = counted_at(plain, end)
+    if thing:
+        return Number(start, end, "", value, thing, sign, "count", "")
+    if len(numeral) >= 9 and numeral.isdigit():
+        return Number(start, end, "", numeral, "", "", "id", "")
+    return Number(start, end, "", value, "", sign, "number", "")
+
+
+def _fits(kind: str, numeral: str, plain: str, end: int) -> bool:
+    if kind == "version":
+        return "," not in numeral and unit_at(plain, end)[0] is None and not counted_at(plain, end)
+    if not numeral.isdigit():
+        return False
+    if kind == "line" and plain[end : end + 1] in "\u884c\u9875\u7ae0\u8282\u6b65\u6b21\u4e2a\u6761\u7248":
+        return plain[end : end + 1] == "\u884c"
+    if kind == "id":
+        return unit_at(plain, end)[0] is None
+    return True
+
+
+def _named(kind: str, value: Decimal, numeral: str) -> Decimal | str:
+    return value if kind in ("line", "port") else numeral
+
+
+def _kind(unit: Unit) -> str:
+    if unit.name in units().money or unit.of in units().money:
+        return "money"
+    return unit.of if unit.of in ("percent", "size", "duration") else "duration" if unit.of == "months" else "measure"
+
+
+def _glued(plain: str, end: int) -> bool:
+    """A digit run that goes on as a name (`3d_model`, `2fa-token`) is no number; a unit may follow."""
+    rest = plain[end : end + 1]
+    if not (rest.isascii() and (rest.isalpha() or rest == "_")):
+        return False
+    if rest == "_":
+        return True
+    return unit_at(plain, end)[0] is None and not _MAGNITUDE.match(plain, end) and not _ORDINAL.match(plain, end) and not re.match(r"[eE][-+]?\d", plain[end : end + 3])
+
+
+_MAGNITUDE: Final = re.compile(
+    r"(?:\s?(?:thousand|tausend|mille|millions?|mil|Mio\.?|Millionen|millones|billions?|Mrd\.?|Milliarden|milliards|trillion)(?!\w)|(?:k|K|M|mm|mn|bn)(?!\w)|\s?(?:\u4e07\u4ebf|\u5341\u4e07|\u767e\u4e07|\u5343\u4e07|[\u767e\u5343\u4e07\u842c\u4ebf\u5104])(?!\u5206\u4e4b|\u522b))"
+)
+
+
+def _magnitude(plain: str, end: int, value: Decimal) -> tuple[Decimal, int]:
+    match = _MAGNITUDE.match(plain, end)
+    if not match:
+        return value, end
+    table = units().magnitudes
+    word = match.group().strip().rstrip(".")
+    return value * table.get(word, table.get(word.lower(), 1)), match.end()
+
+
+_SPOKEN: Final = re.compile("(?:minus|negative|moins|menos|负|零下|減|マイナス)\\s?$", re.IGNORECASE)
+
+
+def _spoken_sign(plain: str, start: int) -> str:
+    return "-" if _SPOKEN.search(plain[max(0, start - 10) : start]) else ""
+
+
+def _han_numbers(plain: str, taken: list[Number]) -> list[Number]:
+    out: list[Number] = []
+    skip = [(m.start(), m.end()) for m in units().not_numerals.finditer(plain)] + [(n.start, n.end) for n in taken]
+    skip.sort()
+    for match in _HAN.finditer(plain):
+        if not any(s < match.end() and match.start() < e for s, e in skip):
+            number = _han_number(plain, match)
+            if number:
+                out.append(number)
+    return out
+
+
+def _han_number(plain: str, match: re.Match[str]) -> Number | None:
+    start, end = match.span()
+    if match.group("cent"):
+        part = match.group("a")
+        value = _numerals.decimal(part) if part[0].isdigit() else _numerals.han(part)
+        return None if value is None else Number(start, end, "", value, "percent", "", "percent", "")
+    if match.group("down"):
+        up, down = _numerals.han(match.group("up")), _numerals.han(match.group("down"))
+        return Number(start, end, "", f"{up}/{down}", "", "", "ratio", "") if up and down else None
+    if match.group("half"):
+        unit, stop = unit_at(plain, end)
+        return Number(start, stop, "", Decimal("0.5"), unit.name, "", _kind(unit), "") if unit else None
+    value = _numerals.han(match.group("n"))
+    if value is None:
+        return None
+    return _han_measured(plain, match, value)
+
+
+def _han_measured(plain: str, match: re.Match[str], value: Decimal) -> Number | None:
+    start, end = match.start("n"), match.end()
+    sign = "-" if match.group("minus") in ("负", "零下") else ""
+    start = match.start() if sign else start
+    if plain[start - 1 : start] == "第":
+        return Number(start - 1, end, "", value, "", "", "ordinal", "")
+    half = plain.startswith("个半", end)
+    unit, stop = unit_at(plain, end + 2 if half else end)
+    if unit and not (unit.of in ("bits",) or (unit.name == "成" and value > 10)):
+        return Number(start, stop, "", value + (Decimal("0.5") if half else 0), unit.name, sign, _kind(unit), "")
+    thing = counted_at(plain, end)
+    classified = plain[end : end + 1] in units().classifiers
+    if thing or classified:
+        return Number(start, end, "", value, thing, sign, "count", "")
+    return Number(start, end, "", value, "", sign, "number", "") if len(match.group("n")) > 1 else None
+
+
+def _word_numbers(plain: str, taken: list[Number]) -> list[Number]:
+    """`two files`, `twenty-five percent`, `the third attempt`: number words before a unit or a thing."""
+    out: list[Number] = []
+    table = units()
+    spans = [(n.start, n.end) for n in taken]
+    for match in _WORDS.finditer(plain):
+        word = match.group(1).lower()
+        if word not in table.number_words and word not in table.ordinal_words:
+            continue
+        if any(s < match.end(1) and match.start() < e for s, e in spans):
+            continue
+        number = _word_number(plain, match, word)
+        if number:
+            out.append(number)
+    return out
+
+
+def _word_number(plain: str, match: re.Match[str], word: str) -> Number | None:
+    table = units()
+    if word in table.ordinal_words:
+        return None if word == "second" else Number(match.start(), match.end(1), "", Decimal(table.ordinal_words[word]), "", "", "ordinal", "")
+    value, end = Decimal(table.number_words[word]), match.end(1)
+    small = table.number_words.get((match.group(2) or "").lower(), 0)
+    if value >= 20 and 0 < small < 10:
+        value, end = value + small, match.end(2)
+    power = re.compile(r" (hundred|thousand|million|billion)\b", re.IGNORECASE).match(plain, end)
+    if power:
+        value, end = value * {"hundred": 100, **table.magnitudes}[power.group(1).lower()], power.end()
+    unit, stop = unit_at(plain, end)
+    if unit and plain[end : end + 1] in " -" and stop - end > 2:
+        return Number(match.start(), stop, "", value, unit.name, "", _kind(unit), "")
+    thing = counted_at(plain, end)
+    if thing or (value > 1 and power):
+        return Number(match.start(), end, "", value, thing, "", "count" if thing else "number", "")
+    return Number(match.start(), end, "", value, "", "", "number", "") if value > 1 else None
+
+
+def _merged(plain: str, found: list[Number]) -> list[Number]:
+    """Join what is one quantity: `1 h 30 min`, `10-20 ms`, `3 of 4`."""
+    out: list[Number] = []
+    for number in found:
+        last = out[-1] if out else None
+        if last and number.start < last.end:
+            continue
+        joined = _join(plain, last, number) if last else None
+        if joined:
+            out[-1] = joined
+        else:
+            out.append(number)
+    return out
+
+
+_QUANTITIES: Final = frozenset({"percent", "money", "size", "duration", "measure", "count", "number"})
+
+
+def _join(plain: str, a: Number, b: Number) -> Number | None:
+    if a.kind not in _QUANTITIES or b.kind not in _QUANTITIES or b.start - a.end > 9:
+        return None
+    between = plain[a.end : b.start]
+    if not isinstance(a.value, Decimal) or not isinstance(b.value, Decimal):
+        return None
+    if a.kind == b.kind == "duration" and between.strip() in ("", "and", "und", "et", "y", "又", ",", "零"):
+        return _compound(a, b)
+    if _LINK.match(between) and (a.unit == b.unit or not a.unit):
+        return Number(a.start, b.end, "", f"{a.value.normalize():f}..{b.value.normalize():f}", b.unit, a.sign, "range", "")
+    if _RATIO.match(between) and not a.unit and b.kind in ("number", "count") and a.value <= b.value and b.value > 0:
+        return Number(a.start, b.end, "", f"{a.value.normalize():f}/{b.value.normalize():f}", b.unit, "", "ratio", "")
+    return None
+
+
+def _compound(a: Number, b: Number) -> Number | None:
+    table = units().by_name
+    big, small = table[a.unit], table[b.unit]
+    assert isinstance(a.value, Decimal)
+    assert isinstance(b.value, Decimal)
+    if big.of != small.of or small.factor >= big.factor:
+        return None
+    return replace(a, end=b.end, value=a.value + b.value * small.factor / big.factor)
+
+
+def _of(plain: str, number: Number) -> str:
+    """The words next to the number: at most three before and two behind it, in its sentence."""
+    low = max(0, number.start - _NEAR)
+    before = re.split(r"[.;!?\u3002\uff1b\uff0c,\n]\s", plain[low : number.start])[-1]
+    after = re.split(r"[.;!?\u3002\uff1b\uff0c,\n]", plain[number.end : number.end + 24])[0]
+    words = [*_OF.findall(before)[-3:], *_OF.findall(after)[:2]]
+    return " ".join(w.lower() for w in words)
+
+
+__all__ = ["CHANGED", "KEPT", "MISSING", "Number", "compare", "fate", "likeness", "numbers", "same"]
