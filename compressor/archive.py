@@ -14,7 +14,7 @@ from typing import Any, Final
 from compressor.errors import ArchiveError, Location
 
 #: zstd level of objects: what a nightly run can afford.
-_LEVEL: Final = 6
+_LEVEL: Final = 3
 
 
 class Store:
@@ -78,7 +78,9 @@ class Store:
         except (OSError, zstandard.ZstdError) as error:
             raise ArchiveError(f"the archive cannot be read: {error}", at=Location(str(path))) from error
         if hashlib.sha256(data).hexdigest() != key:
-            raise ArchiveError("the archived original is damaged", at=Location(str(path)), hint="restore it from a backup")
+            raise ArchiveError(
+                "the archived original is damaged", at=Location(str(path)), hint="restore it from a backup"
+            )
         return data
 
     def _sound(self, key: str) -> bool:

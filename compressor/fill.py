@@ -16,7 +16,7 @@ from compressor.salience import Salience, Segment
 #: What an item is still worth when another kept line holds it already.
 AGAIN: Final = 0.02
 #: Tokens of the gap line and newline that a kept line brings with it.
-GAP_TOKENS: Final = 2.5
+GAP_TOKENS: Final = 1.5
 #: How much more a line is worth that matches the focus.
 FOCUS: Final = 4.0
 
@@ -73,7 +73,8 @@ class _Race:
     def __init__(self, field: Field, active: set[int]) -> None:
         self._field = field
         self._active = active
-        self._held = dict.fromkeys(field.held, True)
+        self._value, self._rate, self._unit = field.salience.value, field.rate, field.unit
+        self._held = set(field.held)
         self._lines: list[tuple[int, Segment]] = []
         self._bonus: dict[int, float] = {}
         self._of_unit: dict[int, list[int]] = {}
@@ -100,21 +101,19 @@ class _Race:
             self._queue.append((-self._density(number), number))
 
     def _density(self, number: int) -> float:
-        field, held = self._field, self._held
         part, (start, end, items) = self._lines[number]
-        value = field.salience.value
+        value, held = self._value, self._held
         worth = 0.0
         for item in items:
             worth += value[item] * AGAIN if item in held else value[item]
         if number in self._bonus:
             worth = (worth + 1.0) * self._bonus[number]
-        return worth / (self._cost(part, start, end))
+        return worth / self._cost(part, start, end)
 
     def _cost(self, part: int, start: int, end: int) -> float:
-        field = self._field
-        unit = field.unit[part]
-        entry = 0.0 if unit < 0 or unit in self._active else field.entry[unit]
-        return (end - start) * field.rate[part] + GAP_TOKENS + entry
+        unit = self._unit[part]
+        cost = (end - start) * self._rate[part] + GAP_TOKENS
+        return cost if unit < 0 or unit in self._active else cost + self._field.entry[unit]
 
     def next(self) -> Pick | None:
         queue = self._queue
@@ -134,7 +133,7 @@ class _Race:
         unit = self._field.unit[part]
         pick = Pick(part, start, end, unit, self._cost(part, start, end))
         self._taken.add(number)
-        self._held.update(dict.fromkeys(items, True))
+        self._held.update(items)
         if unit >= 0 and unit not in self._active:
             self._active.add(unit)
             for other in self._of_unit[unit]:  # their lines are cheaper now

@@ -2,89 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
-import orjson
-
-from compressor import __version__, briefs, ledger, plugins, reading, summarize, tokens, verify
+from compressor import plugins, reading, verify
 from compressor.archive import Store, write_atomic
-from compressor.brief import Brief, Task
-from compressor.errors import ArchiveError, Location, WriteError
+from compressor.errors import Location, WriteError
 from compressor.formats._records import Source
-from compressor.language import language
-from compressor.layers import Layers, assign
-from compressor.model import (
-    VISIBLE,
-    Compaction,
-    Comparison,
-    Fact,
-    Finding,
-    Level,
-    Mark,
-    Message,
-    Mode,
-    Place,
-    Session,
-    Transcript,
-    Verdict,
-    digest_messages,
-)
-from compressor.plan import Outcome, Plan, Question
-from compressor.result import RuleStats, SessionResult
-from compressor.rules import Preset
-from compressor.salience import Salience, scan
+from compressor.model import Compaction, Finding, Level, Transcript, Verdict
+from compressor.regrowth import already_done, originals
+from compressor.result import SessionResult
+from compressor.settings import Clock, Settings
+from compressor.work import Work
 
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
-#: Share of the budget that is set aside for the brief, and the most it may take.
-BRIEF_SHARE: Final = 0.12
-BRIEF_MOST: Final = 0.40
-#: The brief gets at least this many tokens, as far as `BRIEF_MOST` allows.
-BRIEF_LEAST: Final = 700
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Everything that decides an output, and where the originals go.
-
-    Attributes:
-        budget: tokens of the output's live context; None: `ratio` or the preset says.
-        ratio: tokens of the whole history / tokens of the output.
-        archive: folder of the originals; None: `.compress/` beside the output.
-    """
-
-    preset: Preset
-    encoding: str = tokens.DEFAULT
-    summarizer: str = "extractive"
-    summarizer_options: Mapping[str, Any] = field(default_factory=dict)
-    budget: int | None = None
-    ratio: float | None = None
-    focus: str = ""
-    pins: tuple[str, ...] = ()
-    facts_file: Path | None = None
-    new_id: bool = False
-    format: str | None = None
-    format_options: Mapping[str, Any] = field(default_factory=dict)
-    archive: Path | None = None
-
-    @cached_property
-    def digest(self) -> str:
-        """Digest of all that decides the output's bytes."""
-        facts = self.facts_file.read_bytes().hex() if self.facts_file else ""
-        said = (
-            __version__, self.preset.digest, self.encoding, self.summarizer, dict(self.summarizer_options), self.budget,
-            self.ratio, self.focus, self.pins, facts, self.new_id, dict(self.format_options),
-        )  # fmt: skip
-        return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()[:32]
+__all__ = ["FileOutcome", "Settings", "compact", "publish"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +26,14 @@ class FileOutcome:
     Attributes:
         data: the output's bytes; None: the input's bytes are the output.
         originals: what the archive must hold before the output is published.
+        written: the output as it was read back.
     """
 
     transcript: Transcript
     data: bytes | None
     results: tuple[SessionResult, ...]
     originals: tuple[Any, ...] = ()
-
-
-class Clock:
-    """Seconds per stage."""
-
-    def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Add the time of the block to a stage."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] += time.perf_counter() - start
+    written: Transcript | None = None
 
 
 def compact(source: Source, settings: Settings, store: Store | None = None) -> FileOutcome:
@@ -132,20 +50,20 @@ def compact(source: Source, settings: Settings, store: Store | None = None) -> F
     clock = Clock()
     with clock.stage("read"):
         given = reading.read(source, format=settings.format, options=settings.format_options)
-    transcript = _originals(given, settings, store)
-    kept = _already_done(given, settings) if transcript is given else False
-    works = [_Work(transcript, i, settings, clock) for i in range(len(transcript.sessions))]
+    transcript = originals(given, settings, store)
+    kept = already_done(given, settings) if transcript is given else False
+    works = [Work(transcript, i, settings, clock) for i in range(len(transcript.sessions))]
     changes: dict[int, Compaction] = {}
     if not kept:
         for i, work in enumerate(works):
             if (change := work.propose()) is not None:
                 changes[i] = change
-    data, changes = _write_and_verify(transcript, works, changes, settings, clock)
+    data, changes, written = _write_and_verify(transcript, works, changes, settings, clock)
     if data is None and transcript is not given:
         data = bytes(transcript.raw)
     results = tuple(w.result(given, data, changes.get(i), kept=kept) for i, w in enumerate(works))
-    originals = (given.raw,) if transcript is given else (given.raw, transcript.raw)
-    return FileOutcome(given, data, results, originals if data is not None else ())
+    kept_originals = (given.raw,) if transcript is given else (given.raw, transcript.raw)
+    return FileOutcome(given, data, results, kept_originals if data is not None else (), written)
 
 
 def publish(outcome: FileOutcome, output: Path | None, settings: Settings) -> tuple[SessionResult, ...]:
@@ -177,441 +95,14 @@ def publish(outcome: FileOutcome, output: Path | None, settings: Settings) -> tu
             hint="the old state is untouched; free space or choose another place with -o",
         ) from error
     resume = ""
-    if outcome.data is not None:
-        fmt = plugins.load("formats", outcome.transcript.format)
-        written = replace(outcome.transcript, path=str(output))
-        resume = fmt.resume_command(reading.read(Source(str(output), data), format=written.format), str(output))
+    if outcome.written is not None:
+        resume = plugins.load("formats", outcome.written.format).resume_command(outcome.written, str(output))
     return tuple(replace(r, output=str(output), resume=resume) for r in outcome.results)
 
 
-# -- what was compacted before ----------------------------------------------------------------------------------
-
-
-def _marked(session: Session) -> list[Message]:
-    """The messages that a mark speaks of."""
-    return [
-        m
-        for m in session.messages
-        if m.index != session.brief and m.live and not m.abandoned and any(p.type in VISIBLE and p.text for p in m.parts)
-    ]
-
-
-def _state(session: Session) -> tuple[str, int]:
-    """`pure` (as we wrote it), `grown` (new messages since; the index of the first) or `foreign`."""
-    mark = session.mark
-    if mark is None:
-        return "foreign", -1
-    messages = _marked(session)
-    if len(messages) < mark.messages or digest_messages(messages[: mark.messages]) != mark.digest:
-        return "foreign", -1
-    if len(messages) == mark.messages:
-        return "pure", -1
-    return "grown", messages[mark.messages].index
-
-
-def _already_done(transcript: Transcript, settings: Settings) -> bool:
-    """Whether every session that we ever compacted is as we wrote it, with the same options."""
-    marked = [s for s in transcript.sessions if s.mark is not None]
-    return bool(marked) and all(
-        _state(s)[0] == "pure" and s.mark is not None and s.mark.options == settings.digest for s in marked
-    )
-
-
-def _originals(given: Transcript, settings: Settings, store: Store | None) -> Transcript:
-    """For our own output that has grown (or is wanted otherwise): its original, grown by what is new."""
-    if store is None or len(given.sessions) != 1:
-        return given
-    session = given.sessions[0]
-    state, first_new = _state(session)
-    mark = session.mark
-    if mark is None or state == "foreign" or (state == "pure" and mark.options == settings.digest):
-        return given
-    try:
-        original = store.get(mark.archive)
-    except ArchiveError:
-        return given
-    fmt = plugins.load("formats", given.format)
-    if state == "grown":
-        original = fmt.join(original, given, first_new)
-    found = reading.read(Source(given.path, original), format=given.format, options=settings.format_options)
-    return found if _is_original_of(found, session) else given
-
-
-def _is_original_of(found: Transcript, session: Session) -> bool:
-    """A forged mark must not swap in another session: every text of a person must stand in the original."""
-    if len(found.sessions) != 1:
-        return False
-    there = {p.text for p in found.sessions[0].parts}
-    return all(
-        p.text in there
-        for m in session.messages
-        if m.index != session.brief and m.origin.value == "person"
-        for p in m.parts
-        if p.type in VISIBLE and not re.search(r"^…$", p.text, re.MULTILINE) and "[cleared: " not in p.text
-    )
-
-
-# -- one session ------------------------------------------------------------------------------------------------
-
-
-class _Work:
-    """The stages of one session, and what they found out."""
-
-    def __init__(self, transcript: Transcript, position: int, settings: Settings, clock: Clock) -> None:
-        self.transcript = transcript
-        self.session = transcript.sessions[position]
-        self.settings = settings
-        self.clock = clock
-        self.verdict = Verdict.UNCHANGED
-        self.reason = ""
-        self.steps: list[str] = []
-        self.findings: list[Finding] = []
-        self.after = 0
-        self.summarizer = ""
-        self.brief_text = ""
-        self.language = ""
-        self.outcome: Outcome | None = None
-        self.frozen: frozenset[int] = frozenset()
-        self.output: Session | None = None
-        self._carried: tuple[Fact, ...] = ()
-        self._asked: Iterator[tuple[str, Mapping[str, Any]]] = iter(())
-        self._brief = Brief()
-        with clock.stage("count"):
-            self.counts = _counts(self.session, settings.encoding)
-        live = whole = abandoned = 0
-        for m in self.session.messages:
-            n = sum(self.counts[p.ordinal] for p in m.parts if p.type in VISIBLE)
-            if m.abandoned:
-                abandoned += n
-                continue
-            if not m.generation or not _originals_stand(self.session):
-                whole += n
-            if m.live:
-                live += n
-        self.whole, self.live, self.abandoned = whole, live, abandoned
-        mark = self.session.mark
-        if mark is not None and _state(self.session)[0] == "pure":
-            self.whole = max(self.whole, mark.tokens)
-
-    # -- plan
-
-    @cached_property
-    def target(self) -> int:
-        """Tokens that the output's live context may have; 0: leave the session alone."""
-        s, budget = self.settings, self.settings.preset.budget
-        if s.budget is not None:
-            return s.budget
-        if s.ratio is not None:
-            return max(1, round(self.whole / s.ratio))
-        if budget.tokens:
-            return budget.tokens
-        if budget.target_window:
-            if self.live < (budget.soft or 0) * budget.window:
-                return 0
-            return round(budget.target_window * budget.window)
-        share = budget.target_share or 0.25
-        return min(round(share * self.whole), self.live)
-
-    @cached_property
-    def hard(self) -> bool:
-        """Whether the live context is above the hard mark."""
-        budget = self.settings.preset.budget
-        return bool(budget.target_window and budget.hard and self.live >= budget.hard * budget.window)
-
-    @cached_property
-    def ledger(self) -> ledger.Ledger:
-        """The facts, pins and proposals of the session."""
-        s = self.settings
-        with self.clock.stage("ledger"):
-            extra = list(ledger.from_pins(self.session, s.pins))
-            if s.facts_file is not None:
-                extra += ledger.from_file(s.facts_file, self.session)
-            base = self.base_layers
-            return ledger.register(self.session, s.preset, base.layer, base.turn, extra)
-
-    @cached_property
-    def base_layers(self) -> Layers:
-        """Layers before the rules have pinned anything."""
-        return self._layers(frozenset())
-
-    @cached_property
-    def layers(self) -> Layers:
-        """Layers with what the rules pinned."""
-        pins = frozenset(self.ledger.pins)
-        return self._layers(pins) if pins else self.base_layers
-
-    def _layers(self, pins: frozenset[int]) -> Layers:
-        keep = self.settings.preset.keep
-        room = int((self.target or self.whole) * keep.tail_share)
-        return assign(self.session, self.counts, tail_calls=keep.tail, tail_room=room, pinned=pins)
-
-    @cached_property
-    def salience(self) -> Salience:
-        """Hard items and their worth."""
-        with self.clock.stage("salience"):
-            return scan(self.session, self.settings.focus)
-
-    def propose(self) -> Compaction | None:
-        """The first change to try; None: the session stays as it is."""
-        if not self.target:
-            self.reason = "below the soft mark"
-            return None
-        if max(self.whole, self.live) <= self.target and self.live <= self.target:
-            self.reason = "within the budget"
-            return None
-        s = self.settings
-        self._asked = summarize.attempts(s.summarizer, s.summarizer_options, s.preset.repairs)
-        return self.again(())
-
-    def again(self, findings: Sequence[Finding]) -> Compaction | None:
-        """The next change to try after these findings; None when there is nothing left to try."""
-        missing = {(f.check, f.fact) for f in findings}
-        lost = [f for f in self.ledger.facts if (f.rule, _shown(f.text)) in missing]
-        fresh = [f for f in lost if f not in self._carried]
-        if findings and fresh:
-            self._carried += tuple(fresh)
-            self.steps.append(f"carried forward {len(fresh)} facts")
-        elif findings or self.outcome is None:
-            if not self._next_brief([f"{f.message}: {f.fact}" for f in findings]):
-                return None
-        assert self.outcome is not None
-        return self._compaction()
-
-    def _next_brief(self, problems: list[str]) -> bool:
-        with self.clock.stage("plan"):
-            plan = self._plan
-            reserve = self.brief_room
-            self.outcome = plan.settle(self.target - reserve)
-        if not self.outcome.texts and not self.outcome.dropped:
-            self.reason = "nothing could be saved"
-            return False
-        task = self._task(reserve, problems)
-        for name, options in self._asked:
-            with self.clock.stage("summarize"):
-                attempt = summarize.ask(name, options, task)
-            if isinstance(attempt, str):
-                self.steps.append(attempt)
-                continue
-            self.steps.append(attempt.step)
-            self._brief, self.summarizer = attempt.brief, attempt.summarizer
-            return True
-        return False
-
-    @cached_property
-    def brief_room(self) -> int:
-        """Tokens set aside for the brief."""
-        return int(min(self.target * BRIEF_MOST, max(self.target * BRIEF_SHARE, BRIEF_LEAST)))
-
-    @property
-    def _plan(self) -> Plan:
-        cached = getattr(self, "_plan_of", None)
-        if cached is None or cached[0] != self.frozen:
-            edits = ledger.proposals(self.session, self.settings.preset, self.layers.layer, self.layers.turn)
-            question = Question(
-                session=self.session, layers=self.layers, counts=self.counts, facts=self.ledger.facts, edits=edits,
-                salience=self.salience, target=self.target, brief=self.brief_room, count=self.count,
-                frozen=self.frozen, hard=self.hard, replace_summaries=_originals_stand(self.session),
-            )  # fmt: skip
-            cached = (self.frozen, Plan(question))
-            self._plan_of = cached
-        plan: Plan = cached[1]
-        return plan
-
-    def count(self, text: str) -> int:
-        """Tokens of a text."""
-        return tokens.count(text, self.settings.encoding)
-
-    def _task(self, room: int, problems: list[str]) -> Task:
-        assert self.outcome is not None
-        self.language = self.language or self.settings.preset.language or language(self.session)
-        cut = {self.session.parts[o].message for o in self.outcome.texts}
-        leaving = self.outcome.dropped | cut
-        staying = frozenset(m.index for m in self.session.messages) - leaving
-        return Task(
-            session=self.session, layers=self.layers.layer, leaving=frozenset(leaving), staying=staying,
-            facts=self.ledger.facts, budget=room, language=self.language, count=self.count, focus=self.settings.focus,
-            value=self.salience.value, problems=tuple(problems),
-        )  # fmt: skip
-
-    def _compaction(self) -> Compaction | None:
-        brief = summarize.carry(self._brief, self._homeless() + self._carried)
-        text = briefs.render(brief, self.language, self.session)
-        room = max(0, self.target - self.count(text))
-        with self.clock.stage("plan"):
-            self.outcome = self._plan.settle(room)
-        self.brief_text = text
-        self.after = self.outcome.tokens + self.count(text)
-        if self.after >= self.whole and self.live <= self.after:
-            self.reason = "an edit would save nothing"
-            return None
-        head = [m.index for m in self.session.messages if m.index in self.layers.head and m.index not in self.outcome.dropped]
-        expected = self._expected(self.outcome)
-        mark = Mark(
-            self.settings.digest, self.whole, self._generation(), hashlib.sha256(self.transcript.raw).hexdigest(),
-            len(expected), digest_messages(expected),
-        )  # fmt: skip
-        return Compaction(
-            session=self.session, texts=self.outcome.texts, dropped=self.outcome.dropped, brief=text,
-            brief_at=max(head, default=-1) + 1, mark=mark, new_id=self._new_id(),
-        )  # fmt: skip
-
-    def _homeless(self) -> tuple[Fact, ...]:
-        """Facts given by hand that stand in no message: the brief carries them."""
-        return tuple(f for f in self.ledger.facts if f.part < 0)
-
-    def _expected(self, outcome: Outcome) -> list[Message]:
-        """The messages that the output will hold beside the brief, as they will read."""
-        out = []
-        for m in self.session.messages:
-            if m.index in outcome.dropped:
-                continue
-            parts = tuple(
-                replace(p, text=outcome.texts[p.ordinal], type=p.type if p.type in VISIBLE else _shown_as(p.call))
-                if p.ordinal in outcome.texts
-                else p
-                for p in m.parts
-            )
-            if any(p.type in VISIBLE and p.text for p in parts):
-                out.append(replace(m, parts=parts))
-        return out
-
-    def _generation(self) -> int:
-        live = [m.generation for m in self.session.messages if m.live and not m.opaque]
-        return 1 if _originals_stand(self.session) else max(live, default=0) + 1
-
-    def _new_id(self) -> str:
-        if not self.settings.new_id:
-            return ""
-        import uuid
-
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.session.id}:{self.settings.digest}"))
-
-    # -- verify
-
-    def compare(self, output: Session, baseline: Sequence[Finding], integrity: Sequence[Finding]) -> list[Finding]:
-        """All findings of the output."""
-        self.output = output
-        counts = _counts(output, self.settings.encoding)
-        self.after = sum(
-            counts[p.ordinal] for m in output.messages if m.live and not m.abandoned for p in m.parts if p.type in VISIBLE
-        )
-        comparison = Comparison(
-            original=self.session, output=output, facts=self.ledger.facts, layers=self.layers.layer,
-            tokens_original=self.whole, tokens_live=self.live, tokens_output=self.after, ours=True,
-            baseline=baseline, integrity=integrity,
-        )  # fmt: skip
-        found = list(verify.run(comparison, self.settings.preset))
-        mark = output.mark
-        if mark is None or _state(output)[0] != "pure":
-            found.append(Finding("mark", Level.ERROR, "the output does not read back as it was written"))
-        return found + self._budget_findings()
-
-    def _budget_findings(self) -> list[Finding]:
-        found = []
-        if self.after > self.target * 1.02:
-            fixed = self._over()
-            text = f"{self.after - self.target:,} tokens over the budget of {self.target:,}: {fixed}"
-            found.append(Finding("over-budget", Level.WARNING, text))
-        if self.after > self.live:
-            text = f"the live context grew from {self.live:,} to {self.after:,} tokens"
-            found.append(Finding("live-context-grew", Level.WARNING, text))
-        return found
-
-    def _over(self) -> str:
-        """What must stay, by why it must, largest first."""
-        stays: Counter[str] = Counter()
-        s = self.layers
-        for m in self.session.messages:
-            for p in m.parts:
-                if p.type not in VISIBLE or (self.outcome and (m.index in self.outcome.dropped or p.ordinal in self.outcome.texts)):
-                    continue
-                name = "head" if m.index in s.head else "tail" if m.index in s.tail else s.layer[p.ordinal].value
-                stays[name] += self.counts[p.ordinal]
-        stays["brief"] = self.count(self.brief_text)
-        return ", ".join(f"{name} {n:,}" for name, n in stays.most_common(5) if n)
-
-    # -- result
-
-    def result(self, given: Transcript, data: bytes | None, change: Compaction | None, *, kept: bool) -> SessionResult:
-        """What the report says of this session."""
-        compacted = change is not None
-        facts = Counter(f.kind for f in self.ledger.facts) if self.target else Counter[str]()
-        lost = {(f.check, f.fact) for f in self.findings}
-        held = Counter(f.kind for f in self.ledger.facts if (f.rule, _shown(f.text)) not in lost) if facts else facts
-        total, still = self._salient() if compacted else (0, 0)
-        return SessionResult(
-            path=given.path, output="", format=given.format, session=self.session.id,
-            verdict=Verdict.COMPACTED if compacted else self.verdict,
-            reason="already compacted with these options" if kept else self.reason,
-            bytes_before=len(given.raw), bytes_after=len(given.raw) if data is None else len(data),
-            whole_before=self.whole, live_before=self.live,
-            after=self.after if compacted else self.live, abandoned_tokens=self.abandoned, budget=self.target,
-            messages_before=len(self.session.messages),
-            messages_after=len(self.output.messages) if compacted and self.output else len(self.session.messages),
-            generation=change.mark.generation if change else max((m.generation for m in self.session.messages), default=0),
-            preset=self.settings.preset.name, summarizer=self.summarizer, rules_digest=self.settings.preset.digest,
-            archive=change.mark.archive if change else "", language=self.language,
-            rules=self._rule_stats() if compacted else {},
-            facts_registered=facts, facts_kept=held, salient_total=total, salient_kept=still,
-            findings=tuple(self.findings), dropped=self.outcome.gone if compacted and self.outcome else (),
-            reachability=self._reachability() if compacted else {}, steps=tuple(self.steps),
-            dirt=given.dirt, brief=self.brief_text if compacted else "", timing=dict(self.clock.seconds),
-        )  # fmt: skip
-
-    def _salient(self) -> tuple[int, int]:
-        """Hard items of the original, and how many of them the output still holds."""
-        assert self.output is not None
-        held = set(scan(self.output).value)
-        return len(self.salience.value), sum(item in held for item in self.salience.value)
-
-    def _rule_stats(self) -> dict[str, RuleStats]:
-        assert self.outcome is not None
-        matches = Counter(self.ledger.matches)
-        edits: Counter[str] = Counter()
-        saved: Counter[str] = Counter()
-        for ordinal, edit in self.outcome.taken.items():
-            edits[edit.rule] += 1
-            text = self.outcome.texts.get(ordinal)
-            saved[edit.rule] += self.counts[ordinal] - (self.count(text) if text is not None else 0)
-        names = matches.keys() | edits.keys()
-        return {n: RuleStats(matches[n], edits[n], saved[n]) for n in sorted(names)}
-
-    def _reachability(self) -> dict[str, int]:
-        """How many of the leaving messages the summarizer was shown."""
-        assert self.outcome is not None
-        leaving = len(self.outcome.dropped)
-        return {"leaving": leaving, "seen": leaving if self.summarizer not in ("none",) else 0}
-
-
-def _shown_as(call: int) -> Any:
-    from compressor.model import PartType
-
-    return PartType.TOOL_RESULT if call >= 0 else PartType.TEXT
-
-
-def _shown(text: str) -> str:
-    """A fact's text as findings show it."""
-    return text if len(text) <= 200 else text[:200] + "…"
-
-
-def _originals_stand(session: Session) -> bool:
-    """Whether the originals of the tool's summaries are in the file: some of the history is no longer live."""
-    return any(not m.live and not m.generation and not m.abandoned for m in session.messages) or not any(
-        m.generation for m in session.messages
-    )
-
-
-def _counts(session: Session, encoding: str) -> list[int]:
-    texts = (p.text if p.type in VISIBLE else "" for p in session.parts)
-    return tokens.count_all(texts, encoding)
-
-
-# -- write and verify -------------------------------------------------------------------------------------------
-
-
 def _write_and_verify(
-    transcript: Transcript, works: list[_Work], changes: dict[int, Compaction], settings: Settings, clock: Clock
-) -> tuple[bytes | None, dict[int, Compaction]]:
+    transcript: Transcript, works: list[Work], changes: dict[int, Compaction], settings: Settings, clock: Clock
+) -> tuple[bytes | None, dict[int, Compaction], Transcript | None]:
     """Write, read back, verify; repair or take back what fails, until all that is written is proven."""
     fmt = plugins.load("formats", transcript.format)
     baseline: list[Finding] | None = None
@@ -650,5 +141,5 @@ def _write_and_verify(
                 work.findings = found
                 work.verdict, work.reason = Verdict.REVERTED, verify.errors(found)[0].message
         if not failed:
-            return data, changes
-    return None, changes
+            return data, changes, again
+    return None, changes, None

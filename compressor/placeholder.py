@@ -1,7 +1,7 @@
 """The text that stands where text was cleared: one grammar, written here and recognised here.
 
-    [cleared: Read, 12,340 characters; 14 lines kept]
-    <kept lines, verbatim; "…" alone on a line where lines between them are left out>
+[cleared: Read, 12340 characters]
+<kept lines, verbatim; "[…]" alone on a line where lines between them are left out>
 """
 
 from __future__ import annotations
@@ -11,25 +11,20 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 #: Stands for left-out lines between kept ones.
-GAP: Final = "…"
+GAP: Final = "[…]"
 
 #: First line of a cleared text.
 PATTERN: Final = re.compile(
-    r"\[cleared: (?P<what>[^,\]\n]{0,80}), (?P<size>[\d,]+) characters(?:; (?P<kept>\d+) lines? kept)?(?:; (?P<why>[^\]\n]{1,120}))?\]"
+    r"\[cleared: (?P<what>[^,\]\n]{0,80}), (?P<size>\d+) characters(?:; (?P<why>[^\]\n]{1,120}))?\]"
 )
 
 Span = tuple[int, int]
 
 
-def header(what: str, size: int, kept: int, why: str = "") -> str:
-    """The first line: `what` was cleared (a tool's or argument's name), its size in characters."""
+def header(what: str, size: int, why: str = "") -> str:
+    """The first line: `what` was cleared (a tool's or argument's name), its size in characters, and why if a rule says."""
     name = re.sub(r"[,\]\n]", " ", what)[:80] or "text"
-    text = f"[cleared: {name}, {size:,} characters"
-    if kept:
-        text += f"; {kept} line{'s' if kept > 1 else ''} kept"
-    if why:
-        text += f"; {why}"
-    return text + "]"
+    return f"[cleared: {name}, {size} characters; {why}]" if why else f"[cleared: {name}, {size} characters]"
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
@@ -52,10 +47,8 @@ def excerpt(text: str, spans: Sequence[Span]) -> str:
 def cleared(text: str, spans: Iterable[Span], what: str, why: str = "") -> str:
     """The whole placeholder text for `text` of which `spans` are kept."""
     kept = merge(spans)
-    if not kept:
-        return header(what, len(text), 0, why)
-    lines = sum(text.count("\n", a, b) + 1 for a, b in kept)
-    return f"{header(what, len(text), lines, why)}\n{excerpt(text, kept)}"
+    first = header(what, len(text), why)
+    return f"{first}\n{excerpt(text, kept)}" if kept else first
 
 
 def shortened(text: str, spans: Iterable[Span]) -> str:

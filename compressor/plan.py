@@ -8,10 +8,14 @@ messages; it can be asked again with another room once the brief's true size is 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
+from compressor.brief import Entry
 from compressor.fill import Field, Pick, picks
 from compressor.layers import Layers
 from compressor.model import (
@@ -28,7 +32,7 @@ from compressor.model import (
     Role,
     Session,
 )
-from compressor.placeholder import Span, cleared, shortened
+from compressor.placeholder import GAP, Span, cleared, merge, shortened
 from compressor.salience import Salience
 
 #: Results of at most this many characters stay as they are.
@@ -38,7 +42,15 @@ SHORT_ARGUMENT: Final = 160
 #: Share of the target that what stays whole leaves free for single lines.
 LINES: Final = 0.45
 #: Tokens of a placeholder's first line.
-HEADER: Final = 16.0
+HEADER: Final = 12.0
+#: Tokens of an excerpt's label in the brief.
+LABEL: Final = 14.0
+#: A call comes back to its place when its kept lines have this many times the tokens of the call itself; fewer lines
+#: stand as an excerpt in the brief.
+IN_PLACE: Final = 2.0
+#: A settled plan is close enough to its room from this share of it on; so many tries it has to get there.
+_CLOSE: Final = 0.985
+_TRIES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +90,13 @@ class Outcome:
         texts: new text by part ordinal.
         dropped: indexes of the messages that go.
         tokens: of the output's parts, brief apart.
-        taken: the edits that were taken, by part ordinal.
-        gone: what is not in the output, with the reason.
+        excerpts: lines kept of units that left, for the brief to show; their tokens are in `tokens`.
     """
 
     texts: Mapping[int, str]
     dropped: frozenset[int]
     tokens: int
-    taken: Mapping[int, Edit]
-    gone: tuple[Dropped, ...]
+    excerpts: tuple[Entry, ...] = ()
 
 
 @dataclass(slots=True)
@@ -112,11 +122,14 @@ class Plan:
             if fact.part >= 0:
                 self._facts_of.setdefault(fact.part, []).append(fact)
         self._drop_what_nobody_reads()
-        self._fixed = self._whole()
-        self.total = self._fixed
+        counts = question.counts
+        self._of_message = [
+            sum(counts[p.ordinal] for p in m.parts if p.type in VISIBLE) for m in question.session.messages
+        ]
+        self._fixed = float(sum(n for i, n in enumerate(self._of_message) if i not in self._gone_messages))
         self._open_up()
         self._picked = self._race()
-        self._counted: dict[str, int] = {}
+        self._spent = [0.0, *accumulate(p.cost for p in self._picked)]
 
     # -- open ---------------------------------------------------------------------------------------------
 
@@ -135,43 +148,46 @@ class Plan:
             if reason and not any(p.ordinal in q.frozen for m in messages for p in m.parts):
                 self._gone_messages.update(dict.fromkeys(unit, reason))
 
-    def _whole(self) -> float:
-        q = self._q
-        return float(
-            sum(
-                q.counts[p.ordinal]
-                for m in q.session.messages
-                if m.index not in self._gone_messages
-                for p in m.parts
-                if p.type in VISIBLE
-            )
-        )
-
     def _open_up(self) -> None:
         """Open parts, cheapest loss first, until enough is free."""
         q = self._q
-        order = [Loss.HARD, Loss.NONE, Loss.RESULTS, Loss.NOTES] if q.hard else list(Loss)
-        by_loss: dict[Loss, list[Edit]] = {loss: [] for loss in order}
-        for edit in q.edits:
+        by_loss: dict[Loss, list[Edit]] = {loss: [] for loss in Loss}
+        for edit in sorted(q.edits, key=lambda e: e.part):
             by_loss[edit.loss].append(edit)
-        for loss in order:
-            enough = q.target - q.brief if loss in (Loss.NONE, Loss.HARD) else (q.target - q.brief) * (1 - LINES)
-            for edit in sorted(by_loss[loss], key=lambda e: e.part):
-                if self._fixed <= enough:
-                    self._losers.setdefault(edit.part, edit)
-                elif edit.part not in self._opened and self._editable(q.session.parts[edit.part]):
-                    self._open(edit)
+        room = q.target - q.brief
+        if q.hard:
+            self._open_all(by_loss[Loss.HARD], room, last=False)
+        self._open_all(by_loss[Loss.NONE], room, last=False)
+        self._open_all(by_loss[Loss.RESULTS], room * (1 - LINES), last=False)
+        self._open_all(by_loss[Loss.NOTES], room * (1 - LINES), last=False)
+        self._open_all(by_loss[Loss.HARD], room, last=True)
 
-    def _editable(self, part: Part) -> bool:
+    def _open_all(self, edits: Sequence[Edit], enough: float, *, last: bool) -> None:
+        for edit in edits:
+            if self._fixed <= enough:
+                self._losers.setdefault(edit.part, edit)
+            elif edit.part not in self._opened and self._editable(self._q.session.parts[edit.part], last=last):
+                self._open(edit)
+
+    def _editable(self, part: Part, *, last: bool) -> bool:
+        """Whether an edit may touch a part; as the last resort also a conclusion, but not the newest."""
         q = self._q
         message = q.session.messages[part.message]
         if part.ordinal in q.frozen or message.opaque or message.index in self._gone_messages:
             return False
         if part.ordinal in q.layers.pasted:
             return True
-        if q.layers.layer[part.ordinal] not in (Layer.TOOL_RESULT, Layer.NOTE) or part.type not in _CUTTABLE:
+        if message.index in q.layers.head or message.index in q.layers.tail or part.type not in _CUTTABLE:
             return False
-        return message.index not in q.layers.head and message.index not in q.layers.tail
+        layer = q.layers.layer[part.ordinal]
+        if layer is Layer.CONCLUSION:
+            return last and part.ordinal != self._newest_conclusion
+        return layer in (Layer.TOOL_RESULT, Layer.NOTE)
+
+    @cached_property
+    def _newest_conclusion(self) -> int:
+        layer = self._q.layers.layer
+        return max((o for o in range(len(layer)) if layer[o] is Layer.CONCLUSION), default=-1)
 
     def _open(self, edit: Edit) -> None:
         q = self._q
@@ -255,7 +271,7 @@ class Plan:
             texts={o: parts[o].text for o in compete},
             rate={o: q.counts[o] / max(1, len(parts[o].text)) for o in compete},
             unit={o: u if u in self._released else -1 for o, u in units.items()},
-            entry={u: self._entry(u) for u in set(units.values())},
+            entry={u: min(self._entry(u), LABEL) for u in set(units.values())},
             held=self._held(),
             allowed={
                 o: q.layers.pasted.get(o) or self._opened[o].edit.spans
@@ -294,42 +310,69 @@ class Plan:
     # -- materialise --------------------------------------------------------------------------------------
 
     def settle(self, room: int) -> Outcome:
-        """The outcome that fits into `room` tokens (brief apart) with as many of the chosen lines as possible."""
-        low, high = 0, len(self._picked)
-        best = self._outcome(high)
-        if best.tokens <= room or not high:
-            return best
-        guess = self._guess(room)
-        best = self._outcome(0)
-        while low < high:
-            middle = guess if low < guess <= high else (low + high + 1) // 2
-            guess = -1
-            trial = self._outcome(middle)
-            if trial.tokens <= room:
-                low, best = middle, trial
-            else:
-                high = middle - 1
-            if room * 0.985 <= best.tokens <= room:
-                break
-        return best
+        """The outcome that fits into `room` tokens (brief apart) with as many of the chosen lines as possible.
 
-    def _guess(self, room: int) -> int:
-        spent = self._fixed
-        for i, pick in enumerate(self._picked):
-            spent += pick.cost
-            if spent > room:
-                return i
-        return len(self._picked)
+        Estimated costs say how many lines that is; exact counts correct the estimate, a few times at most.
+        """
+        low, high = 0, len(self._picked)
+        scale, best = 1.0, None
+        for _ in range(_TRIES):
+            lines = min(max(self._affordable(room, scale), low), high)
+            outcome = self._outcome(lines)
+            if outcome.tokens <= room:
+                best, low = outcome, lines
+                if lines == high or outcome.tokens >= room * _CLOSE:
+                    break
+                low += 1
+            else:
+                high = lines - 1
+            if low > high:
+                break
+            spent = self._spent[lines]
+            scale *= max(0.5, min(2.0, (outcome.tokens - self._fixed) / spent)) / scale if spent > 0 else 1.0
+        return best or self._outcome(0)
+
+    def leaving(self, room: int) -> frozenset[int]:
+        """About which messages a settled plan will drop or shorten: what a brief must tell of."""
+        lines = self._affordable(room, 1.0)
+        back = self._back(self._picked[:lines])
+        dropped = {i for u in self._released - back for i in self._q.layers.members[u]} | set(self._gone_messages)
+        return frozenset(dropped | {self._q.session.parts[o].message for o in self._opened})
+
+    def _affordable(self, room: float, scale: float) -> int:
+        """How many of the chosen lines fit, if they cost `scale` times their estimate."""
+        return max(0, bisect_right(self._spent, (room - self._fixed) / scale) - 1)
+
+    def _back(self, chosen: Sequence[Pick]) -> set[int]:
+        """Units whose kept lines bring them back to their place."""
+        worth: dict[int, float] = {}
+        for pick in chosen:
+            if pick.unit >= 0:
+                worth[pick.unit] = worth.get(pick.unit, 0.0) + pick.cost
+        return {u for u, tokens in worth.items() if self._comes_back(u, tokens)}
 
     def _outcome(self, lines: int) -> Outcome:
         q = self._q
+        chosen = self._picked[:lines]
         spans: dict[int, list[Span]] = {}
-        back: set[int] = set()
-        for pick in self._picked[:lines]:
+        for pick in chosen:
             spans.setdefault(pick.part, []).append((pick.start, pick.end))
-            back.add(pick.unit)
-        leaving = self._released - back
+        leaving = self._released - self._back(chosen)
         dropped = {i for u in leaving for i in q.layers.members[u]} | set(self._gone_messages)
+        texts, saved = self._texts(spans, dropped)
+        excerpts = tuple(self._excerpts(sorted({p.unit for p in chosen} & leaving), spans))
+        tokens = sum(n for i, n in enumerate(self._of_message) if i not in dropped)
+        tokens += sum(self._q.count(f"- {e.text} [{', '.join(e.sources)}]\n") for e in excerpts) - saved
+        return Outcome(texts, frozenset(dropped), tokens, excerpts)
+
+    def _comes_back(self, unit: int, tokens: float) -> bool:
+        """Whether the kept lines of a unit are worth the call around them; else they stand in the brief."""
+        entry = self._entry(unit)
+        return entry <= LABEL or tokens >= IN_PLACE * entry
+
+    def _texts(self, spans: Mapping[int, list[Span]], dropped: set[int]) -> tuple[dict[int, str], int]:
+        """New texts of the opened parts that stay, and the tokens that they save."""
+        q = self._q
         texts: dict[int, str] = {}
         saved = 0
         for ordinal, opened in self._opened.items():
@@ -339,23 +382,34 @@ class Plan:
             text = self._text(part, opened, spans.get(ordinal, []))
             if text is None:
                 continue
-            if part.type is PartType.IMAGE:
-                texts[ordinal] = text
-                saved -= self._count(text)
-                continue
-            gain = q.counts[ordinal] - self._count(text)
-            if gain > 0:
+            gain = q.counts[ordinal] - self._q.count(text)
+            if gain > 0 or part.type is PartType.IMAGE:
                 texts[ordinal] = text
                 saved += gain
-        tokens = sum(
-            q.counts[p.ordinal]
-            for m in q.session.messages
-            if m.index not in dropped
-            for p in m.parts
-            if p.type in VISIBLE
-        )
-        taken = {o: self._opened[o].edit for o in self._opened if o in texts or q.session.parts[o].message in dropped}
-        return Outcome(texts, frozenset(dropped), tokens - saved, taken, tuple(self._gone(texts, dropped)))
+        return texts, saved
+
+    def _excerpts(self, units: Sequence[int], spans: Mapping[int, list[Span]]) -> Iterator[Entry]:
+        """The kept lines of units that leave: one entry a unit, labelled with the call."""
+        for unit in units:
+            parts = list(self._parts(unit))
+            said = [
+                f" {GAP} ".join(p.text[a:b].strip() for a, b in merge(spans[p.ordinal]))
+                for p in parts
+                if p.ordinal in spans
+            ]
+            label = self._label(parts, {p.ordinal for p in parts if p.ordinal in spans})
+            source = self._q.session.messages[self._q.layers.members[unit][0]].index
+            yield Entry(f"{label}{f' {GAP} '.join(said)}", (f"#{source}",))
+
+    @staticmethod
+    def _label(parts: Sequence[Part], told: set[int]) -> str:
+        """The tool and its first short argument, unless the lines tell that themselves."""
+        call = next((p for p in parts if p.type is PartType.TOOL_CALL), None)
+        if call is None:
+            return ""
+        short = next((p.text for p in parts if p.type is PartType.TOOL_CALL and 0 < len(p.text) <= 80), "")
+        argument = "" if call.ordinal in told or "\n" in short else f" {short}"
+        return f"{call.name}{argument}: "
 
     def _text(self, part: Part, opened: _Open, spans: list[Span]) -> str | None:
         """The new text of an opened part; None: it stays as it is."""
@@ -370,14 +424,14 @@ class Plan:
         name = part.name or "tool"
         return cleared(part.text, keep, name if part.type is PartType.TOOL_RESULT else part.key or name, why)
 
-    def _count(self, text: str) -> int:
-        n = self._counted.get(text)
-        if n is None:
-            n = self._counted[text] = self._q.count(text)
-        return n
+    def taken(self, outcome: Outcome) -> dict[int, Edit]:
+        """The edits that an outcome takes, by part ordinal."""
+        parts, dropped = self._q.session.parts, outcome.dropped
+        return {o: x.edit for o, x in self._opened.items() if o in outcome.texts or parts[o].message in dropped}
 
-    def _gone(self, texts: Mapping[int, str], dropped: set[int]) -> Iterator[Dropped]:
-        q = self._q
+    def gone(self, outcome: Outcome) -> Iterator[Dropped]:
+        """What is not in the output, with the reason."""
+        q, texts, dropped = self._q, outcome.texts, outcome.dropped
         for m in q.session.messages:
             if m.index in dropped:
                 yield self._gone_message(m)
@@ -385,13 +439,13 @@ class Plan:
             for p in m.parts:
                 if p.ordinal in texts:
                     edit = self._opened[p.ordinal].edit
-                    left = q.counts[p.ordinal] - self._count(texts[p.ordinal])
+                    left = q.counts[p.ordinal] - self._q.count(texts[p.ordinal])
                     reason = edit.placeholder or "shortened to the lines worth keeping"
                     yield Dropped(m.id, m.line, q.layers.layer[p.ordinal].value, reason, left, edit.rule)
 
     def _gone_message(self, m: Message) -> Dropped:
         q = self._q
-        tokens = sum(q.counts[p.ordinal] for p in m.parts if p.type in VISIBLE)
+        tokens = self._of_message[m.index]
         reason = self._gone_messages.get(m.index, "told by the brief")
         rule = next((self._opened[p.ordinal].edit.rule for p in m.parts if p.ordinal in self._opened), "")
         layer = q.layers.layer[m.parts[0].ordinal].value if m.parts else Layer.NOTE.value
