@@ -91,6 +91,8 @@ def register(
     """Run the guard rules of a preset.
 
     Args:
+        session: the whole logical history.
+        preset: its `protect` and `keep` rules run.
         layers: layer by part ordinal.
         turn: number of the request that each message belongs to, by index.
         extra: facts from `from_file` and `from_pins`; they are looked for in the session.

@@ -66,6 +66,7 @@ class Example:
     call: Mapping[str, str] = field(default_factory=dict)
     session: tuple[Mapping[str, Any], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    at: Steps = ()
     line: int = 0
 
 
@@ -134,7 +135,8 @@ class RuleFile:
         """The cases that stand in the file."""
         items: Sequence[Mapping[str, Any]] = self.data.get("examples", ())
         for index, item in enumerate(items):
-            yield example(item, self.document.place((*self.at, "examples", index)).line)
+            steps = (*self.at, "examples", index)
+            yield example(item, steps, self.document.place(steps).line)
 
 
 def read(path: Path | Traversable, file: str = "") -> list[RuleFile]:
@@ -183,8 +185,8 @@ def shipped_file(name: str) -> RuleFile:
     return next(r for r in read(entry, f"rules/{entry.name}") if r.data["id"] == name)
 
 
-def example(item: Mapping[str, Any], line: int) -> Example:
-    """A case from its YAML form."""
+def example(item: Mapping[str, Any], at: Steps = (), line: int = 0) -> Example:
+    """A case from its YAML form, which stands at these steps of its file."""
     return Example(
         finds=tuple(item["finds"]),
         text=item.get("text", ""),
@@ -192,6 +194,7 @@ def example(item: Mapping[str, Any], line: int) -> Example:
         call=item.get("call", {}),
         session=tuple(item.get("session", ())),
         options=item.get("with", {}),
+        at=at,
         line=line,
     )
 
@@ -249,30 +252,25 @@ def _check_plugin(
         plugin = plugins.load(group, rule.kind)
     except ConfigError as error:
         raise document.mistake(error.message, (*at, *named), hint=error.hint) from error
-    for key, value in rule.options.items():
-        if blame is not None and override and key in override.get("with", {}):
-            document, at = blame
-        else:
-            document, at = rule_file.document, rule_file.at
-        _check_option(plugin, document, (*at, "with"), key, value)
+    said = override.get("with", {}) if override and blame is not None else {}
+    own = (rule_file.document, rule_file.at)
+    for key in rule.options:
+        document, at = blame if blame is not None and key in said else own
+        _check_option(plugin, document, (*at, "with"), key)
     missing = [key for key in plugin.OPTIONS.get("required", ()) if key not in rule.options]
     if missing:
-        at = rule_file.at + (("with",) if "with" in rule_file.data else ())
+        document, at = own
         message = f'the kind "{rule.kind}" needs the option "{missing[0]}"'
-        raise rule_file.document.mistake(message, at, hint=f"add `with: {{{missing[0]}: …}}`")
+        where = (*at, "with") if "with" in rule_file.data else at
+        raise document.mistake(message, where, hint=f"add `with: {{{missing[0]}: …}}`")
+    for steps, message, hint in plugin.mistakes(rule.options) if hasattr(plugin, "mistakes") else ():
+        document, at = blame if blame is not None and steps[0] in said else own
+        raise document.mistake(message, (*at, "with", *steps), hint=hint)
 
 
-def _check_option(plugin: Any, document: Document, at: Steps, key: str, value: Any) -> None:
+def _check_option(plugin: Any, document: Document, at: Steps, key: str) -> None:
     known = plugin.OPTIONS.get("properties", {})
     if key not in known:
         hint = yamlfile.nearest(key, known) or "it has no options"
         raise document.mistake(f'unknown key "{key}" in "with"', (*at, key), key=True, hint=hint)
-    part = {**known[key], "$defs": plugin.OPTIONS.get("$defs", {})}
-    check(document, part, (*at, key))
-    for steps, message, hint in getattr(plugin, "mistakes", _none)(key, value):
-        raise document.mistake(message, (*at, key, *steps), hint=hint)
-
-
-def _none(_key: str, _value: Any) -> tuple[()]:
-    """Most kinds have nothing to say beyond their schema."""
-    return ()
+    check(document, {**known[key], "$defs": plugin.OPTIONS.get("$defs", {})}, (*at, key))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from compressor.model import (
@@ -21,6 +21,7 @@ from compressor.model import (
 )
 from compressor.rulefile import Example, Rule, RuleFile, Verb
 from compressor.selection import Selector
+from compressor.yamlfile import Document
 
 _ORIGIN: Final = {
     Role.SYSTEM: Origin.HARNESS,
@@ -44,7 +45,7 @@ def test_rules(rules: Iterable[RuleFile]) -> Iterator[Finding]:
         if rule.action.verb is Verb.REQUIRE:
             continue
         for example in rule_file.examples():
-            found = run(rule, example, rule_file)
+            found = run(rule_file, example)
             if found != example.finds:
                 message = f"the example finds {_shown(found)}, not {_shown(example.finds)}"
                 yield Finding(rule.id, Level.ERROR, message, example.text, Place(rule.file, example.line))
@@ -54,11 +55,10 @@ def test_rules(rules: Iterable[RuleFile]) -> Iterator[Finding]:
 test_rules.__test__ = False  # type: ignore[attr-defined]
 
 
-def run(rule: Rule, example: Example, rule_file: RuleFile | None = None) -> tuple[str, ...]:
-    """The texts that a rule finds in an example."""
-    if example.options:
-        override = {"with": example.options}
-        rule = rule_file.rule(override) if rule_file else replace(rule, options={**rule.options, **example.options})
+def run(rule_file: RuleFile, example: Example, document: Document | None = None) -> tuple[str, ...]:
+    """The texts that a rule finds in an example; `document` is the file that it stands in, if not the rule's own."""
+    override = {"with": example.options} if example.options else None
+    rule = rule_file.rule(override, (document or rule_file.document, example.at))
     session = build(rule, example)
     layer = next((word for word in Layer if word in rule.scope.layer), None)
     layers = [layer or _layer(part) for part in session.parts]
