@@ -42,6 +42,8 @@ APPENDS = False
 ROLE_KEYS: Final = ("role", "speaker", "from", "author", "sender", "type")
 TEXT_KEYS: Final = ("content", "text", "value", "message", "body")
 TIME_KEYS: Final = ("timestamp", "ts", "created_at", "time")
+#: Fewer are no conversation.
+MIN_ROWS: Final = 2
 _LISTS: Final[Sequence[PathSteps]] = tuple(
     (k,)
     for k in (
@@ -134,10 +136,13 @@ def _sample(values: Sequence[Any]) -> list[Any]:
 
 
 def sniff(head: Head) -> bool:
-    """Messages whose keys show by themselves, with a speaker that is a known word."""
+    """Messages whose keys show by themselves, with speakers that are known words, or names that speak again."""
     rows = _sample((head.document,) if head.document is not None else head.rows)
     keys = guess(rows)
-    return len(rows) > 1 and isinstance(keys, Keys) and _known(r[keys.role] for r in rows if isinstance(r, dict))
+    if len(rows) < MIN_ROWS or not isinstance(keys, Keys):
+        return False
+    speakers = [r[keys.role] for r in rows if isinstance(r, dict)]
+    return _known(iter(speakers)) or (keys.role != "type" and 1 < len(set(speakers)) < len(speakers))
 
 
 def read(source: Source, options: Mapping[str, Any]) -> Transcript:
@@ -222,8 +227,8 @@ def _parser(keys: Keys, names: dict[Role, Counter[str]]) -> Callable[[Builder, I
 
 
 def _speaker(names: Mapping[Role, Counter[str]]) -> str:
-    """In whose name the brief speaks: the file's own word for the system, else for the assistant, else for anyone."""
-    best = next((names[r] for r in (Role.SYSTEM, Role.ASSISTANT, Role.USER, Role.TOOL) if r in names), Counter("?"))
+    """In whose name the brief speaks: the file's own word for the system, else for the assistant; never a person."""
+    best = next((names[r] for r in (Role.SYSTEM, Role.ASSISTANT) if r in names), Counter(["system"]))
     return best.most_common(1)[0][0]
 
 
