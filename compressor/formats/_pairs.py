@@ -54,6 +54,7 @@ class _Part:
     text: str
     call: int = -1
     key: str = ""
+    name: str = ""
 
 
 @dataclass(slots=True)
@@ -88,6 +89,13 @@ class Builder:
         """Change fields of a message that has been begun."""
         self._messages[index].fields.update(flags)
 
+    def content(self, index: int) -> tuple[object, ...]:
+        """What a message says, whatever its place: for finding the same message again."""
+        m = self._messages[index]
+        calls = self._calls
+        said = ((p.type, p.key, p.text, calls[p.call].id if p.call >= 0 else "") for p in m.parts)
+        return (m.fields["role"], *said)
+
     def same(self, first: Sequence[int], second: Sequence[int]) -> bool:
         """Whether two runs of messages have the same parts."""
         return [self._messages[i].parts for i in first] == [self._messages[i].parts for i in second]
@@ -115,9 +123,9 @@ class Builder:
         self._waiting[id].append(self._current)
         return self._current
 
-    def argument(self, path: PathSteps, key: str, text: str) -> None:
-        """One string argument of the latest call; `key` is its dotted name."""
-        self._add(_Part(PartType.TOOL_CALL, path, text, self._current, key))
+    def argument(self, path: PathSteps, key: str, text: str, *, name: str = "") -> None:
+        """One string argument of the latest call; `key` is its dotted name, `name` that of a tool without calls."""
+        self._add(_Part(PartType.TOOL_CALL, path, text, self._current, key, name))
 
     def result(self, id: str, *, name: str = "", error: bool = False) -> int:
         """A result in the current message; its texts follow. Returns the index of the call it belongs to."""
@@ -153,7 +161,7 @@ class Builder:
         for index, m in enumerate(self._messages):
             first = len(parts)
             for p in m.parts:
-                name = names[p.call] if p.call >= 0 else ""
+                name = names[p.call] if p.call >= 0 else p.name
                 parts.append(Part(len(parts), index, p.type, p.path, p.text, name, p.call, p.key))
             messages.append(Message(index=index, parts=tuple(parts[first:]), **m.fields))
         calls = tuple(Call(i, c.id, c.name, c.message, tuple(c.results), c.error) for i, c in enumerate(self._calls))
