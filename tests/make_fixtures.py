@@ -269,18 +269,29 @@ def shell(ws: Workspace, op: str, arg: Any) -> tuple[str, str, str, int]:
 
 def _output(arg: Record) -> str:
     if 'rows' in arg:
-        return arg.get('out', '') + table(**arg['rows'])
+        text = arg.get('out', '') + table(**arg['rows'])
+        if text.endswith(','):  # rows of a JSON list that `out` has opened
+            text = text[:-1] + ('\n]}' if text.startswith('{') else '\n]')
+        return text
     return arg['out'].rstrip('\n')
 
 
 def table(seed: str, count: int, line: str, **columns: list[Any]) -> str:
-    """`count` lines of output from a template: a column is a list to draw from, or [low, high, "int"|"money"|"step"]."""
+    """`count` lines of output from a template.
+
+    A column is a list to draw from, or [low, high, "int"|"money"], [start, step, "step"|"time"], [digits, "hex"].
+    The integer columns mo, d, h, m and s are a clock: their draws are sorted, so that a log runs forward.
+    """
     draw = random.Random(seed)
-    lines = []
+    clock = [name for name in ('mo', 'd', 'h', 'm', 's') if columns.get(name, [''])[-1] == 'int']
+    moments = sorted(tuple(draw.randint(*columns[name][:2]) for name in clock) for _ in range(count))
     position: dict[str, int] = {}
-    for _ in range(count):
-        values = {}
+    lines = []
+    for moment in moments:
+        values: Record = dict(zip(clock, moment, strict=True))
         for name, column in columns.items():
+            if name in values:
+                continue
             kind = column[-1]
             if kind == 'int':
                 values[name] = draw.randint(column[0], column[1])
@@ -1037,6 +1048,35 @@ def codex(name: str) -> bytes:
     return lines(Codex(name, story).run(story['steps']).records)
 
 
+def forum(story: Record) -> list[Record]:
+    clock = Clock(story['start'], 'forum')
+    posts = []
+    for number, post in enumerate(story['posts'], 1):
+        (speaker, text), = post.items()
+        text = pasted(text, {name: rows for name, rows in story['tables'].items() if f'{{{name}}}' in text})
+        posts.append({'id': number, 'ts': clock.tick(600, 70_000), 'speaker': speaker, 'text': text})
+    return posts
+
+
+def chats() -> dict[str, bytes]:
+    stories = load('chats.yaml')
+    rows = []
+    for number, story in enumerate(stories['rows']):
+        tools = [{'type': 'function', 'function': {'name': name, 'parameters': {'type': 'object', 'properties': {}}}} for name in story['tools']]
+        rows.append({'messages': chat_messages(f'rows/{number}', story), 'tools': tools})
+    array = chat_messages('array', stories['array'])
+    document = anthropic_document('ops-runbook', stories['ops-runbook'])
+    return {
+        'openai-chat/support-desk.jsonl': lines(chat_messages('support-desk', stories['support-desk'])),
+        'openai-chat/rows.jsonl': lines(rows),
+        'openai-chat/array.json': json.dumps(array, ensure_ascii=False, indent=2).encode() + b'\n',
+        'openai-chat/zh-support.jsonl': lines(chat_messages('zh-support', stories['zh-support'])),
+        'anthropic/ops-runbook.json': json.dumps(document, ensure_ascii=False, indent=2).encode(),
+        'anthropic/lines.jsonl': lines(anthropic_messages('lines', stories['lines'])),
+        'generic/forum.jsonl': lines(forum(stories['forum'])),
+    }
+
+
 # --- dirt -------------------------------------------------------------------------------------------------
 #
 # One clean base per format, spoiled in one way per file.  fixtures/dirty/README.md says what is right.
@@ -1319,6 +1359,7 @@ CODEX = {'payments-cli': 'payments-cli', 'compacted-by-tool': 'codex-compacted',
 def build() -> dict[str, bytes]:
     files = {f'claude-code/{name}.jsonl': claude_code(story) for name, story in CLAUDE_CODE.items()}
     files |= {f'codex/{name}.jsonl': codex(story) for name, story in CODEX.items()}
+    files |= chats()
     files |= {f'dirty/{name}.jsonl': spoil(dirty_base(base)) for name, (base, spoil) in DIRTY.items()}
     return files
 
