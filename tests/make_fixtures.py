@@ -93,7 +93,9 @@ def png(rows: list[str]) -> str:
     width = max(len(row) for row in rows)
     shades = {'#': 0x20, '+': 0x90}
     raw = b''.join(b'\0' + bytes(shades.get(char, 0xF4) for char in row.ljust(width)) for row in rows)
-    stored = b'\x78\x01\x01' + struct.pack('<HH', len(raw), len(raw) ^ 0xFFFF) + raw + struct.pack('>I', zlib.adler32(raw))
+    pieces = [raw[start:start + 0xFFFF] for start in range(0, len(raw), 0xFFFF)]
+    blocks = [struct.pack('<BHH', piece is pieces[-1], len(piece), len(piece) ^ 0xFFFF) + piece for piece in pieces]
+    stored = b'\x78\x01' + b''.join(blocks) + struct.pack('>I', zlib.adler32(raw))
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack('>I', len(body)) + kind + body + struct.pack('>I', zlib.crc32(kind + body))
