@@ -429,6 +429,8 @@ class Comparison:
         ours: the output was just made by this run, or carries our mark.
         baseline: integrity findings that already stood in the original file.
         integrity: integrity findings of the output file.
+        files: names of the original and of the output, for the places of findings; "" inside a run.
+        shared: what the checks of one run have worked out, so that each thing is worked out once.
     """
 
     original: Session
@@ -441,3 +443,5 @@ class Comparison:
     ours: bool = True
     baseline: Sequence[Finding] = ()
     integrity: Sequence[Finding] = ()
+    files: tuple[str, str] = ("", "")
+    shared: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
