@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from compressor.model import Match, Part, View
 
-#: How much of both ends is compared before two whole texts are.
+#: How much of both ends is compared (and two letters are counted) before two whole texts are.
 _END: Final = 400
 
 OPTIONS: Mapping[str, Any] = {
@@ -39,9 +39,10 @@ def find(view: View, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _normal(parts: Iterable[Part]) -> dict[int, str]:
     """Each text with single blanks between words; only worked out where the ends of two texts agree."""
-    alike: dict[tuple[str, ...], list[Part]] = {}
+    alike: dict[tuple[str | int, ...], list[Part]] = {}
     for part in parts:
-        ends = (*part.text[:_END].split()[:4], "", *part.text[-_END:].split()[-4:])
+        text = part.text
+        ends = (*text[:_END].split()[:4], "", *text[-_END:].split()[-4:], text.count("e"), text.count("t"))
         alike.setdefault(ends, []).append(part)
     texts: dict[int, str] = {}
     for group in alike.values():

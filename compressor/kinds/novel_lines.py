@@ -47,7 +47,7 @@ def _elsewhere(view: View, parts: list[Part]) -> set[str]:
             continue
         for part in message.parts:
             if part.ordinal not in own and part.type in VISIBLE:
-                words = set(part.text.split())
+                words = set(part.text.split()) - seen
                 seen |= words
                 seen.update(word.strip(_EDGES) for word in words)
     return seen
