@@ -70,8 +70,8 @@ def plan(inputs: Sequence[str], options: Options) -> list[Work]:
     if STDIN in inputs:
         return [_from_stdin(inputs, options)]
     found = list(_unique(_find_all([Path(i) for i in inputs], options)))
-    files = [f for f in found if isinstance(f, _Found)]
-    work: list[Work] = [_job(f, options, _many(inputs, files, options)) if isinstance(f, _Found) else f for f in found]
+    many = _many(inputs, options)
+    work: list[Work] = [_job(f, options, many=many) if isinstance(f, _Found) else f for f in found]
     return _without_clashes(work, options)
 
 
@@ -91,12 +91,13 @@ def is_own(source: Source) -> bool:
     if is_report(bytes(source.raw[:200])):
         return True
     from compressor.reading import read
+    from compressor.regrowth import state
 
     try:
-        sessions = read(source).sessions
+        states = {state(s)[0] for s in read(source).sessions}
     except CompressError:
         return False
-    return any(s.mark for s in sessions) and not any(s.mark and len(s.messages) > s.mark.messages for s in sessions)
+    return "pure" in states and "grown" not in states
 
 
 def beside(path: Path) -> Path:
@@ -118,33 +119,34 @@ def _unpacked(path: Path) -> Path:
 def _from_stdin(inputs: Sequence[str], options: Options) -> Job:
     if len(inputs) > 1:
         raise ConfigError("standard input together with other inputs", hint="give - alone, or name the files")
-    if options.output is None or str(options.output) == STDIN:
+    if options.output in {"", STDIN}:
         return Job(STDIN, None, None, named=True)
-    _refuse_odd(options.output)
-    return Job(STDIN, options.output, None if options.report else sidecar(options.output), named=True)
+    output = Path(options.output)
+    _refuse_odd(output)
+    return Job(STDIN, output, None if options.report else sidecar(output), named=True)
 
 
-def _many(inputs: Sequence[str], files: list[_Found], options: Options) -> bool:
+def _many(inputs: Sequence[str], options: Options) -> bool:
     """Whether `-o` is a folder."""
-    if options.output is None:
+    if not options.output:
         return False
-    text = str(options.output)
     many = len(inputs) > 1 or any(Path(i).is_dir() for i in inputs)
-    if text == STDIN:
+    if options.output == STDIN:
         if many:
             raise ConfigError("several inputs to standard output", hint="name a folder with -o")
         return False
-    if many and options.output.exists() and not options.output.is_dir():
-        raise ConfigError(f'"{text}" is a file, and there are several inputs', hint="name a folder with -o")
-    return many or options.output.is_dir() or (len(files) > 1)
+    folder = Path(options.output)
+    if many and folder.exists() and not folder.is_dir():
+        raise ConfigError(f'"{folder}" is a file, and there are several inputs', hint="name a folder with -o")
+    return many or folder.is_dir() or options.output.endswith(("/", os.sep))
 
 
-def _job(f: _Found, options: Options, many: bool) -> Job:  # noqa: FBT001 - private
+def _job(f: _Found, options: Options, *, many: bool) -> Job:
     name = str(f.path)
-    output = options.output
-    if output is not None and str(output) == STDIN:
+    if options.output == STDIN:
         return Job(name, None, None, f.named)
-    if output is None:
+    output = Path(options.output)
+    if not options.output:
         output = beside(f.path)
     elif many:
         output = _unpacked(output / f.below)
@@ -173,7 +175,7 @@ def _find_all(inputs: list[Path], options: Options) -> Iterator[_Found | Session
         base = inputs[0] if inputs[0].is_dir() else inputs[0].parent
     else:
         base = Path(os.path.commonpath([os.path.abspath(i.parent) for i in inputs]))  # noqa: PTH100 - see _below
-    own = [p for p in (options.output, options.archive, options.report) if p is not None]
+    own = [Path(p) for p in (options.output, options.archive, options.report) if p]
     skip = frozenset(i for p in own for i in _identities(p))
     for path in inputs:
         if path.is_dir():

@@ -49,6 +49,7 @@ class Outcome:
     Attributes:
         complaint: the message for the user, with its hint, or "".
         bug: traceback of an unexpected error, or "".
+        usage: an option does not fit this file.
         data: the output, when it goes to standard output.
         diff: the difference, when it was asked for.
     """
@@ -56,6 +57,7 @@ class Outcome:
     results: tuple[SessionResult, ...]
     complaint: str = ""
     bug: str = ""
+    usage: bool = False
     data: bytes | None = None
     diff: str = ""
 
@@ -84,8 +86,10 @@ def do(orders: Orders, job: Job) -> Outcome:
         if not job.named and is_own(source):
             return Outcome((settled(job.name, Verdict.OWN_OUTPUT, "our own output or report"),))
         return _compact(orders, job, source)
-    except ConfigError:
-        raise
+    except ConfigError as error:
+        if error.at is None or error.at.file != job.name:
+            raise
+        return replace(_quarantine(job, error), usage=True)
     except NotATranscript as error:
         if job.named:
             return _quarantine(job, error)
@@ -146,14 +150,15 @@ def _spare_grown(output: Path) -> None:
     """An earlier output in which its tool has gone on since holds what stands nowhere else."""
     if not output.is_file():
         return
+    from compressor.regrowth import state
+
     try:
-        sessions = read(output).sessions
+        grown = any(state(s)[0] == "grown" for s in read(output).sessions)
     except CompressError:
         return
-    new = sum(len(s.messages) - s.mark.messages for s in sessions if s.mark and len(s.messages) > s.mark.messages)
-    if new:
+    if grown:
         raise WriteError(
-            f"holds {new} messages that came after its compaction",
+            "an earlier output in which its tool has gone on since",
             at=Location(str(output)),
             hint="compress that file itself, or name another place with -o",
         )
@@ -207,9 +212,11 @@ def _told(result: SessionResult) -> str:
 
 
 def exit_code(outcomes: Sequence[Outcome], fail_on: str) -> int:
-    """0 fine, 1 findings at this level or worse, or a session reverted or quarantined, 3 a bug."""
+    """0 fine, 1 findings at this level or worse, or a session reverted or quarantined, 2 no file fits, 3 a bug."""
     if any(o.bug for o in outcomes):
         return 3
+    if all(o.usage for o in outcomes) and outcomes:
+        return ConfigError.exit_code
     if fail_on == "never":
         return 0
     order = list(Level)

@@ -53,9 +53,14 @@ class Options:
     """Everything a run can be told; the defaults are the product's."""
 
     output: Annotated[
-        Path | None,
-        Spec("A file for one input, a folder for several, - for standard output.", "path", short="-o", once=True),
-    ] = None
+        str,
+        Spec(
+            "A file for one input, a folder for several (or with a final /), - for standard output.",
+            metavar="PATH",
+            short="-o",
+            once=True,
+        ),
+    ] = ""
     preset: Annotated[str, Spec("Preset by name, or a preset file.", metavar="NAME")] = "archive"
     rules: Annotated[
         tuple[Path, ...], Spec("A rule file of your own, besides the preset's rules.", "path", many=True)
@@ -80,9 +85,9 @@ class Options:
     format: Annotated[
         str | None, Spec("Format of the input; found out by its content otherwise.", "name", group="formats")
     ] = None
-    map: Annotated[
-        Mapping[str, Any], Spec("An option of the format (role=speaker content=body).", "pairs", many=True)
-    ] = field(default_factory=dict)
+    map: Annotated[Mapping[str, Any], Spec("An option of the format (role=speaker text=body).", "pairs", many=True)] = (
+        field(default_factory=dict)
+    )
     encoding: Annotated[str, Spec("How tokens are counted.", "name", choices=("o200k_base", "cl100k_base"))] = (
         "o200k_base"
     )
@@ -281,11 +286,18 @@ def settings(options: Options) -> Settings:
 
     preset = load_preset(options.preset, options.rules)
     of_preset = preset.summarizer_options if options.summarizer in {"", preset.summarizer} else {}
+    summarizer = options.summarizer or preset.summarizer
+    summarizer_options = {**of_preset, **options.summarizer_option}
+    _check_summarizer(summarizer, summarizer_options)
+    if options.facts is not None:
+        from compressor.ledger import from_file
+
+        from_file(options.facts)
     return Settings(
         preset=preset,
         encoding=options.encoding,
-        summarizer=options.summarizer or preset.summarizer,
-        summarizer_options={**of_preset, **options.summarizer_option},
+        summarizer=summarizer,
+        summarizer_options=summarizer_options,
         budget=options.budget,
         ratio=options.ratio,
         focus=options.focus,
@@ -296,3 +308,15 @@ def settings(options: Options) -> Settings:
         format_options=options.map,
         archive=options.archive,
     )
+
+
+def _check_summarizer(name: str, said: Mapping[str, Any]) -> None:
+    from compressor import plugins, schemacheck
+    from compressor.yamlfile import Document
+
+    try:
+        schemacheck.check(
+            Document("", "", dict(said)), plugins.load("summarizers", name).OPTIONS, (), f"summarizer {name}"
+        )
+    except ConfigError as error:
+        raise ConfigError(f"summarizer-option: {error.message}", hint=error.hint) from error

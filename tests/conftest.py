@@ -35,7 +35,7 @@ def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("COMPRESS_") and name not in {
             "COMPRESS_CORPUS",
             "COMPRESS_CLIENTS",
-            "COMPRESS_CLIENT_TOOLS",
+            "COMPRESS_CLIENTS_SESSIONS",
         }:
             monkeypatch.delenv(name)
 

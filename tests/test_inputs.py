@@ -24,7 +24,7 @@ def touch(*names: str) -> None:
 
 def outputs(*inputs: str, **options: object) -> dict[str, str]:
     """Input -> output, or its verdict."""
-    said = {k: Path(v) if isinstance(v, str) else v for k, v in options.items()}
+    said = {k: Path(v) if k == "report" else v for k, v in options.items()}  # type: ignore[arg-type]
     return {
         (w.name if isinstance(w, Job) else w.path): (str(w.output) if isinstance(w, Job) else w.verdict.value)
         for w in plan(list(inputs), Options(**said))  # type: ignore[arg-type]
@@ -63,6 +63,12 @@ def test_an_existing_folder_as_output_takes_one_file(folder: Path) -> None:
     Path("out").mkdir()
 
     assert outputs("a.jsonl", output="out") == {"a.jsonl": "out/a.jsonl"}
+
+
+def test_a_final_slash_means_a_folder(folder: Path) -> None:
+    touch("a.jsonl")
+
+    assert outputs("a.jsonl", output="new/") == {"a.jsonl": "new/a.jsonl"}
 
 
 def test_several_files_mirror_their_tree(folder: Path) -> None:

@@ -16,7 +16,7 @@ from compressor.options import Options
 Examples:
   compress brief session.jsonl
   compress brief session.jsonl --budget 1500 --focus "the billing migration" > handover.md
-"""
+""",
 )
 @click.argument("file", metavar="FILE")
 @take(*RULES, "budget", "summarizer", "summarizer_option", "focus")

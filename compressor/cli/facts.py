@@ -17,7 +17,7 @@ Examples:
   compress facts session.jsonl
   compress facts session.jsonl --preset strict --json > facts.json
   compress run session.jsonl --facts facts.json      what is in the file must survive
-"""
+""",
 )
 @click.argument("file", metavar="FILE")
 @take(*RULES, "pin", "facts", "json")

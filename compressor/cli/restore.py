@@ -19,7 +19,7 @@ Examples:
   compress restore session.compact.jsonl -o session.jsonl
   compress restore session.compact.jsonl | sha256sum
   compress restore 3f0c…(64 digits) --archive backups/.compress -o session.jsonl
-"""
+""",
 )
 @click.argument("output_or_key", metavar="OUTPUT|KEY")
 @take("output", "archive", "format", "map")
@@ -37,12 +37,13 @@ def command(options: Options, output_or_key: str) -> None:
     key = output_or_key if named else _key(path, options)
     folder = options.archive or (Path() if named else path.parent) / ".compress"
     data = Store(folder).get(key)
-    if options.output is None or str(options.output) == "-":
+    if options.output in {"", "-"}:
         sys.stdout.buffer.write(data)
         return
-    if options.output.exists() and not options.output.is_file():
-        raise ConfigError(f'"{options.output}" is not a regular file', hint="redirect standard output instead")
-    write_file(options.output, data)
+    output = Path(options.output)
+    if output.exists() and not output.is_file():
+        raise ConfigError(f'"{output}" is not a regular file', hint="redirect standard output instead")
+    write_file(output, data)
 
 
 def _key(path: Path, options: Options) -> str:

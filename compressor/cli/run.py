@@ -36,7 +36,7 @@ Examples:
 Exit code: 0 fine; 1 findings at the level of --fail-on, or a session that was reverted or could not be
 read; 2 a wrong option, preset or rule, nothing touched; 3 a bug, with a report; 130 interrupted.
 Options can also stand in compress.yaml, in [tool.compress] of pyproject.toml, or in COMPRESS_<OPTION>.
-"""
+""",
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @take()
@@ -50,7 +50,7 @@ def command(options: Options, inputs: Sequence[str]) -> int:
     from compressor import jobs
     from compressor.options import settings
 
-    if options.json and str(options.output) == work_list.STDIN:
+    if options.json and options.output == work_list.STDIN:
         raise ConfigError("--json and -o - both want standard output", hint="write the report with --report FILE")
     orders = jobs.Orders(settings(options), write=not options.dry_run, diff=options.diff)
     work = work_list.plan(inputs, options)
@@ -105,7 +105,7 @@ def _finish(outcomes: Sequence[Outcome], options: Options, seconds: float) -> No
         from compressor import plugins
 
         # the output itself has standard output then
-        stream = sys.stderr if str(options.output) == "-" else sys.stdout
+        stream = sys.stderr if options.output == "-" else sys.stdout
         plugins.load("reporters", "table").write(document, stream, {})
     bugs = [o.bug for o in outcomes if o.bug]
     if bugs:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Examples:
   compress stats session.jsonl
   compress stats session.jsonl --preset resume --json
-"""
+""",
 )
 @click.argument("file", metavar="FILE")
 @take(*RULES, "json")

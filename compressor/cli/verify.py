@@ -19,7 +19,7 @@ Examples:
 \b
 Exit code: 0 without findings at level error, else 1. --json prints
   {"verdict": …, "findings": [{"check", "level", "message", "fact", "at"}]}
-"""
+""",
 )
 @click.argument("original", metavar="ORIGINAL")
 @click.argument("compacted", metavar="COMPACTED")

@@ -16,6 +16,8 @@ _UNLISTED: Final = frozenset({"ignored", "own-output"})
 _HEADINGS: Final = ("file", "verdict", "tokens", "", "ratio", "bytes", "", "facts", "score")
 #: Findings printed per session; the report has them all.
 _FINDINGS: Final = 10
+#: Resume commands printed; the report has them all.
+_RESUMES: Final = 5
 
 
 def write(document: Mapping[str, Any], stream: TextIO, options: Mapping[str, Any]) -> None:
@@ -28,9 +30,10 @@ def write(document: Mapping[str, Any], stream: TextIO, options: Mapping[str, Any
     for s in sessions:
         stream.writelines(f"{line}\n" for line in _remarks(s))
     stream.write(f"{_sums(document['totals'])}\n")
-    for s in sessions:
-        if s["resume"] and s["output"]:
-            stream.write(f"to go on from it: {printable(s['resume'])}\n")
+    live = [s["resume"] for s in sessions if s["resume"] and s["output"]]
+    stream.writelines(f"to go on from it: {printable(command)}\n" for command in live[:_RESUMES])
+    if len(live) > _RESUMES:
+        stream.write(f"how to go on from {len(live) - _RESUMES} more is in their reports\n")
 
 
 def _row(s: Mapping[str, Any]) -> tuple[str, ...]:
