@@ -23,6 +23,7 @@ HEAD_ROWS: Final = 60
 
 _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 _GZIP, _ZSTD, _SQLITE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"SQLite format 3\x00"
+_TEXT_SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson", ".traj"})
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -131,6 +132,8 @@ def _refuse_encodings(source: Source) -> None:
     if b"\x00" in start:
         if start[:1] in b"{[" and start[1:2] == b"\x00" or start[:1] == b"\x00" and start[1:2] in b"{[":
             raise ReadError("text in UTF-16, expected UTF-8", at=at, hint="convert it: iconv -f UTF-16 -t UTF-8")
+        if Path(source.path).suffix in _TEXT_SUFFIXES:
+            raise ReadError("binary data in a file that is named as text", at=at, hint="is the file damaged?")
         raise NotATranscript("binary data, not a transcript", at=Location(source.path))
 
 

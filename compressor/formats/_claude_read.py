@@ -316,7 +316,8 @@ def _attachment(row: Row, state: _State) -> None:
         return
     queued = row.kind == "attachment/queued_command"
     role = Role.SYSTEM if value.get("renderedRole") == "system" else Role.USER
-    state.build.start(**_common(row, role, Origin.PERSON if queued else Origin.HARNESS))
+    origin = Origin.PERSON if queued else Origin.HARNESS
+    state.build.start(**_common(row, role, origin), regainable=not queued)
     for steps, text in found:
         state.build.text(steps, text)
 

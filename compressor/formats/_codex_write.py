@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from compressor.formats import _mark
-from compressor.formats._codex_read import HISTORY, MARK_KEY, Place
+from compressor.formats._codex_items import Place
+from compressor.formats._codex_read import HISTORY, MARK_KEY
 from compressor.formats._layout import Editor
 from compressor.formats._records import BLANK, BOM, UNREADABLE, dumps, get_at, loads, set_at
 from compressor.model import Compaction, Message, Part, PartType, Session, Transcript, Written

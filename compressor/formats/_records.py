@@ -72,7 +72,14 @@ def loads(raw: bytes | memoryview) -> Any:
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
-        return json.loads(bytes(raw).decode("utf-8", "surrogateescape"))
+        return _lenient(bytes(raw).decode("utf-8", "surrogateescape"))
+
+
+def _lenient(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def dumps(value: Any) -> bytes:
@@ -85,7 +92,9 @@ def dumps(value: Any) -> bytes:
             return text.encode()
         except UnicodeEncodeError:
             # escaped bytes of a broken file go back as they were; lone surrogates as JSON escapes
-            out = "".join(c if not "\ud800" <= c <= "\udfff" or "\udc80" <= c <= "\udcff" else f"\\u{ord(c):04x}" for c in text)
+            out = "".join(
+                c if not "\ud800" <= c <= "\udfff" or "\udc80" <= c <= "\udcff" else f"\\u{ord(c):04x}" for c in text
+            )
             return out.encode("utf-8", "surrogateescape")
 
 
@@ -128,7 +137,7 @@ def _line(raw: Any, start: int, end: int, line: int, dirt: Dirt) -> Iterator[Raw
         yield Raw(start, end, line, None, BLANK)
         return
     try:
-        value = json.loads(bare.decode("utf-8", "surrogateescape"))
+        value = _lenient(bare.decode("utf-8", "surrogateescape"))
     except ValueError:
         yield from _glued(body, start, end, line, dirt)
         return
@@ -145,7 +154,7 @@ def _glued(body: bytes, start: int, end: int, line: int, dirt: Dirt) -> Iterator
     while at < len(text):
         try:
             value, stop = decoder.raw_decode(text, at)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
         if not isinstance(value, (dict, list)):
             break
@@ -186,13 +195,17 @@ def set_at(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
     return value
 
 
-def leaves(value: Any, path: tuple[str | int, ...] = (), key: str = "") -> Iterator[tuple[tuple[str | int, ...], str, str]]:
+def leaves(
+    value: Any, path: tuple[str | int, ...] = (), key: str = ""
+) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
     """All string leaves below `value` as (path, dotted key, text), in order."""
-    if isinstance(value, str):
-        yield path, key, value
-    elif isinstance(value, dict):
-        for k, v in value.items():
-            yield from leaves(v, (*path, k), f"{key}.{k}" if key else k)
-    elif isinstance(value, list):
-        for i, v in enumerate(value):
-            yield from leaves(v, (*path, i), f"{key}.{i}" if key else str(i))
+    # a stack of its own: values may be nested more deeply than Python calls
+    stack: list[tuple[Any, tuple[str | int, ...], str]] = [(value, path, key)]
+    while stack:
+        at, steps, name = stack.pop()
+        if isinstance(at, str):
+            yield steps, name, at
+        elif isinstance(at, dict):
+            stack += [(v, (*steps, k), f"{name}.{k}" if name else k) for k, v in reversed(at.items())]
+        elif isinstance(at, list):
+            stack += [(v, (*steps, i), f"{name}.{i}" if name else str(i)) for i, v in reversed(list(enumerate(at)))]

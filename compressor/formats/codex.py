@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from compressor.formats import _codex_check, _codex_read, _codex_write
+from compressor.formats import _codex_check, _codex_items, _codex_read, _codex_write
 from compressor.formats._records import Head, Source, loads
 from compressor.model import Compaction, Finding, Transcript, Written
 
@@ -35,7 +35,7 @@ def sniff(head: Head) -> bool:
     if wrapped >= 2 or (wrapped and any(r.get("type") == "session_meta" for r in rows)):
         return True
     old = {"id", "timestamp", "instructions"} <= rows[0].keys()
-    return old and any(_named(r) and r["type"] in _codex_read.ITEMS for r in rows[1:])
+    return old and any(_named(r) and r["type"] in _codex_items.ITEMS for r in rows[1:])
 
 
 def _named(row: Mapping[str, Any]) -> bool:
