@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from compressor.formats import _mark
 from compressor.formats._layout import Editor, dump, escapes_in, sniff
-from compressor.formats._records import BLANK, BOM, Dirt, Source, loads, split
-from compressor.model import Compaction, Part, PartType, PathSteps, Record, Role, Session, Transcript, Written
+from compressor.formats._records import BLANK, BOM, Dirt, Source, get_at, loads, split
+from compressor.model import NESTED, Compaction, Part, PartType, PathSteps, Record, Role, Session, Transcript, Written
 
 #: Anything but JSON white space.
 _INK: Final = re.compile(rb"[^ \t\r\n]")
@@ -146,16 +146,9 @@ def _conversation(value: Any, keys: Sequence[str]) -> str:
 
 def _listed(numbers: _Lines, value: Any, where: Where) -> Thread:
     assert where.path is not None
-    paths = [*where.before, *((*where.path, i) for i in range(len(at(value, where.path))))]
-    items = tuple(Item(at(value, p), numbers.record.index, p, numbers.of(p)) for p in paths)
-    return Thread(where, items, at(value, where.path[:-1]))
-
-
-def at(value: Any, path: PathSteps) -> Any:
-    """The value at `path`."""
-    for step in path:
-        value = value[step]
-    return value
+    paths = [*where.before, *((*where.path, i) for i in range(len(get_at(value, where.path))))]
+    items = tuple(Item(get_at(value, p), numbers.record.index, p, numbers.of(p)) for p in paths)
+    return Thread(where, items, get_at(value, where.path[:-1]))
 
 
 class _Lines:
@@ -178,7 +171,7 @@ class _Lines:
         if self._editor is None:
             self._text = bytes(self._raw[self.record.start : self.record.end]).decode("utf-8", "surrogateescape")
             self._editor = Editor(self._text)
-        start = self._editor.span(path).start
+        start = self._editor.span(path[: path.index(NESTED)] if NESTED in path else path).start
         if start < self._seen:  # places usually come in order; a step back counts from the start again
             self._line, self._seen = 1, 0
         self._line += self._text.count("\n", self._seen, start)
@@ -241,13 +234,17 @@ class _Rewriting:
             part = session.parts[ordinal]
             if part.message not in change.dropped:
                 value = picture(part, text) if part.type is PartType.IMAGE else text
-                self.editor(session.messages[part.message].record).set(part.path, value)
+                record = session.messages[part.message].record
+                for home, path in ((record, part.path), *session.meta["copies"].get((record, part.path), ())):
+                    self.editor(home).set(path, value)
         for index in _whole_items(session, change):
             record = session.messages[index].record
             if places[index]:
                 self.editor(record).delete(places[index])
             else:
                 self.gone.add(record)
+            for home, path in session.meta["also"].get(index, ()):
+                self.editor(home).delete(path)
         self._brief(session, change, note)
         if more is not None:
             more(session, change, self.editor)
@@ -344,9 +341,24 @@ def replaced_time(session: Session, change: Compaction) -> str:
     return session.messages[last].time if last >= 0 else ""
 
 
-def session_meta(thread: Thread, places: Sequence[PathSteps], **more: Any) -> dict[str, Any]:
-    """`Session.meta` as `write` and `join` need it."""
-    return {"at": tuple(places), "list": thread.where.path, **more}
+Place = tuple[int, PathSteps]
+
+
+def session_meta(
+    thread: Thread,
+    places: Sequence[PathSteps],
+    copies: Mapping[Place, Sequence[Place]],
+    also: Mapping[int, Sequence[Place]],
+) -> dict[str, Any]:
+    """`Session.meta` as `write` and `join` need it.
+
+    Args:
+        thread: the conversation.
+        places: path of each message's item in its record.
+        copies: for a part (record and path) the further places of the same text: they change together.
+        also: for a message (index) further elements or members that leave the file with it.
+    """
+    return {"at": tuple(places), "list": thread.where.path, "copies": copies, "also": also}
 
 
 def join(original: bytes, grown: Transcript, first_new: int) -> bytes:

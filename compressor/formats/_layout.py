@@ -191,8 +191,21 @@ class Editor:
             return Span(start, len(self._text), start)
         return self.children(path[:-1])[path[-1]]
 
+    def _at(self, path: PathSteps) -> tuple[Editor, PathSteps]:
+        """The editor that a path leads to through JSON text in strings, and the rest of the path."""
+        if NESTED not in path:
+            return self, path
+        cut = path.index(NESTED)
+        outer = path[:cut]
+        if outer not in self._inner:
+            self._inner[outer] = Editor(json.loads(self.source(outer), strict=False))
+        return self._inner[outer]._at(path[cut + 1 :])  # noqa: SLF001  (its own kind)
+
     def children(self, path: PathSteps) -> Mapping[Any, Span]:
         """Where the elements or members of the container at `path` stand, by index or key."""
+        home, path = self._at(path)
+        if home is not self:
+            return home.children(path)
         known = self._children.get(path)
         if known is None:
             start = self.span(path).start
@@ -207,35 +220,34 @@ class Editor:
 
     def source(self, path: PathSteps) -> str:
         """The text of the value at `path`."""
-        span = self.span(path)
-        return self._text[span.start : span.end]
+        home, path = self._at(path)
+        span = home.span(path)
+        return home._text[span.start : span.end]  # noqa: SLF001
 
     def set(self, path: PathSteps, value: Any) -> None:
         """Put `value` in the place of the value at `path`."""
-        if NESTED in path:
-            cut = path.index(NESTED)
-            self._nested(path[:cut]).set(path[cut + 1 :], value)
+        home, path = self._at(path)
+        if home is not self:
+            home.set(path, value)
             return
         span = self.span(path)
         style = self._style_at(span.start) if isinstance(value, (dict, list)) else self.style
         self._set[path] = dump(value, style, margin_at(self._text, span.start))
 
-    def _nested(self, path: PathSteps) -> Editor:
-        if path not in self._inner:
-            self._inner[path] = Editor(json.loads(self.source(path), strict=False))
-        return self._inner[path]
-
     def delete(self, path: PathSteps) -> None:
         """Take the element or member at `path` out of its list or object."""
-        self._gone.setdefault(path[:-1], set()).add(path[-1])
+        home, path = self._at(path)
+        home._gone.setdefault(path[:-1], set()).add(path[-1])  # noqa: SLF001
 
     def insert(self, path: PathSteps, index: int, value: Any) -> None:
         """Put `value` before element `index` of the list at `path` (its length: at the end)."""
-        self.insert_source(path, index, dump(value, self._style_below(path), self._margin_below(path)))
+        home, path = self._at(path)
+        home.insert_source(path, index, dump(value, home._style_below(path), home._margin_below(path)))  # noqa: SLF001
 
     def insert_source(self, path: PathSteps, index: int, source: str) -> None:
         """The same with a value that is JSON text already, set in this text's own style."""
-        self._new.setdefault(path, {}).setdefault(index, []).append(source)
+        home, path = self._at(path)
+        home._new.setdefault(path, {}).setdefault(index, []).append(source)  # noqa: SLF001
 
     def _style_below(self, path: PathSteps) -> Style:
         """The style of a list's elements: theirs, else that of the text."""

@@ -45,24 +45,66 @@ _HARNESS: Final = (
 
 
 @dataclass(slots=True)
-class Open:
-    """Calls of one conversation that wait for a result, for results that do not name their call."""
+class State:
+    """What is known of one conversation while its messages are read.
 
-    ids: list[str] = field(default_factory=list)
+    Attributes:
+        open: ids of calls that wait for a result, for results that do not name their call.
+        copies: for a part (record, path) the further places of the same text.
+        also: for a message (index) what leaves the file with it.
+        thread: the conversation itself.
+        notes: a format's own.
+    """
+
+    thread: Thread
+    open: list[str] = field(default_factory=list)
+    copies: dict[tuple[int, PathSteps], list[tuple[int, PathSteps]]] = field(default_factory=dict)
+    also: dict[int, list[tuple[int, PathSteps]]] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
 
     def called(self, call: str) -> None:
-        self.ids.append(call)
+        """A call waits for its result."""
+        self.open.append(call)
 
     def answered(self, result: Any, name: str = "") -> str:
         """The id under which a result is filed: its own, else that of the oldest open call, else its name."""
         if isinstance(result, str) and result:
-            if result in self.ids:
-                self.ids.remove(result)
+            if result in self.open:
+                self.open.remove(result)
             return result
-        return self.ids.pop(0) if self.ids else f"result:{name}"
+        return self.open.pop(0) if self.open else f"result:{name}"
+
+    def copy(self, item: Item, path: PathSteps, other: PathSteps, text: Any, copied: Any) -> bool:
+        """Note that the text at `other` is a copy of the part at `path`, if it is."""
+        if not isinstance(text, str) or text != copied or path == other:
+            return False
+        self.copies.setdefault((item.record, path), []).append((item.record, other))
+        return True
+
+    def copied_arguments(self, item: Item, path: PathSteps, value: Any, other: PathSteps, copied: Any) -> bool:
+        """The same for the arguments of a call, each of which may be an object or JSON text. False if they differ."""
+        (path, value), (other, copied) = _opened(path, value), _opened(other, copied)
+        if value != copied:
+            return False
+        theirs = {p[len(other) :]: t for p, _, t in leaves(copied, other)}
+        for place, _, text in leaves(value, path):
+            self.copy(item, place, (*other, *place[len(path) :]), text, theirs.get(place[len(path) :]))
+        return True
 
 
-Parse = Callable[[Builder, Item, Open], None]
+def _opened(path: PathSteps, value: Any) -> tuple[PathSteps, Any]:
+    """Arguments as an object: JSON text is gone into."""
+    if isinstance(value, str):
+        try:
+            inner = loads(value.encode("utf-8", "surrogatepass"))
+        except (ValueError, RecursionError):
+            return path, value
+        if isinstance(inner, dict):
+            return (*path, NESTED), inner
+    return path, value
+
+
+Parse = Callable[[Builder, Item, State], None]
 
 
 def origin_of(role: Role, text: str = "") -> Origin:
@@ -104,13 +146,7 @@ def describe(data: Any, media: Any = None) -> str:
 
 def arguments(build: Builder, path: PathSteps, value: Any) -> None:
     """The string arguments of the latest call: leaves of an object, or of the object in a JSON string."""
-    if isinstance(value, str):
-        try:
-            inner = loads(value.encode("utf-8", "surrogatepass"))
-        except (ValueError, RecursionError):
-            inner = None
-        if isinstance(inner, dict):
-            path, value = (*path, NESTED), inner
+    path, value = _opened(path, value)
     for place, key, text in leaves(value, path):
         build.argument(place, key, text)
 
@@ -204,14 +240,15 @@ def read_lists(
     return Transcript(source.path, name, source.raw, file.records, tuple(sessions), file.dirt)
 
 
-def session(thread: Thread, parse: Parse, **meta: Any) -> Session:
+def session(thread: Thread, parse: Parse) -> Session:
     """One conversation, with its mark if it has one."""
-    build, waiting = Builder(), Open()
+    build, state = Builder(), State(thread)
     places: list[PathSteps] = []
     for item in thread.items:
-        parse(build, item, waiting)
+        parse(build, item, state)
         places += [item.path] * (len(build) - len(places))
-    return marked(build, thread.where.id, session_meta(thread, places, **meta))
+    meta = session_meta(thread, places, state.copies, state.also)
+    return marked(build, thread.where.id, {**meta, **state.notes})
 
 
 def marked(build: Builder, name: str, meta: Mapping[str, Any]) -> Session:

@@ -18,7 +18,7 @@ from compressor.formats import _document
 from compressor.formats._document import Item, Where
 from compressor.formats._layout import Editor
 from compressor.formats._messages import (
-    Open,
+    State,
     arguments,
     belonging,
     check_lists,
@@ -128,7 +128,7 @@ def read(source: Source, options: Mapping[str, Any]) -> Transcript:
     return read_lists(source, "anthropic", find, message)
 
 
-def message(build: Builder, item: Item, waiting: Open) -> None:
+def message(build: Builder, item: Item, state: State) -> None:
     """Put one message, or the system prompt, into the builder."""
     value, at = item.value, item.path
     if at[-1:] == ("system",):

@@ -20,7 +20,7 @@ from compressor.formats import _document
 from compressor.formats._document import Item, load
 from compressor.formats._messages import (
     CONVERSATION_KEYS,
-    Open,
+    State,
     check_lists,
     finder,
     like,
@@ -200,10 +200,10 @@ def role_of(speaker: str) -> Role:
     return SPEAKERS.get(speaker.strip().lower(), Role.USER)
 
 
-def _parser(keys: Keys, names: dict[Role, Counter[str]]) -> Callable[[Builder, Item, Open], None]:
+def _parser(keys: Keys, names: dict[Role, Counter[str]]) -> Callable[[Builder, Item, State], None]:
     is_message = _tester(keys)
 
-    def parse(build: Builder, item: Item, waiting: Open) -> None:
+    def parse(build: Builder, item: Item, state: State) -> None:
         value = item.value
         if not is_message(value):
             return

@@ -17,7 +17,7 @@ from typing import Any, Final
 from compressor.formats import _document
 from compressor.formats._document import Item
 from compressor.formats._messages import (
-    Open,
+    State,
     arguments,
     belonging,
     check_lists,
@@ -68,7 +68,7 @@ def read(source: Source, options: Mapping[str, Any]) -> Transcript:
     return read_lists(source, "openai-chat", find, message)
 
 
-def message(build: Builder, item: Item, waiting: Open) -> None:
+def message(build: Builder, item: Item, state: State) -> None:
     """Put one message into the builder."""
     value, at = item.value, item.path
     if not is_message(value):
@@ -88,11 +88,11 @@ def message(build: Builder, item: Item, waiting: Open) -> None:
         build.thinking((*at, "reasoning_content"), value["reasoning_content"])
     if role is Role.TOOL:
         name = name_of(value.get("name"))
-        build.result(waiting.answered(value.get("tool_call_id"), name), name=name)
+        build.result(state.answered(value.get("tool_call_id"), name), name=name)
     parts(build, (*at, "content"), content, result=role is Role.TOOL)
     if isinstance(value.get("refusal"), str):
         build.text((*at, "refusal"), value["refusal"])
-    calls(build, at, value, waiting)
+    calls(build, at, value, state)
 
 
 def parts(build: Builder, at: PathSteps, content: Any, *, result: bool) -> None:
@@ -123,7 +123,7 @@ def _part(build: Builder, at: PathSteps, part: dict[str, Any], put: Any) -> None
         build.image(at, describe(source))
 
 
-def calls(build: Builder, at: PathSteps, value: dict[str, Any], waiting: Open) -> None:
+def calls(build: Builder, at: PathSteps, value: dict[str, Any], state: State) -> None:
     """Put the tool calls of a message into the builder, the old `function_call` among them."""
     found = value.get("tool_calls")
     for i, call in enumerate(found if isinstance(found, list) else ()):
@@ -131,14 +131,14 @@ def calls(build: Builder, at: PathSteps, value: dict[str, Any], waiting: Open) -
             continue
         key = next((k for k in ("function", "custom") if isinstance(call.get(k), dict)), None)
         body, place_ = (call[key], (*at, "tool_calls", i, key)) if key else (call, (*at, "tool_calls", i))
-        _call(build, place_, body, name_of(call.get("id")), waiting)
+        _call(build, place_, body, name_of(call.get("id")), state)
     old = value.get("function_call")
     if isinstance(old, dict):
-        _call(build, (*at, "function_call"), old, "", waiting)
+        _call(build, (*at, "function_call"), old, "", state)
 
 
-def _call(build: Builder, at: PathSteps, body: dict[str, Any], id: str, waiting: Open) -> None:
-    waiting.called(id)
+def _call(build: Builder, at: PathSteps, body: dict[str, Any], id: str, state: State) -> None:
+    state.called(id)
     build.call(id, name_of(body.get("name")))
     for key in ("arguments", "input"):
         if key in body:
