@@ -20,10 +20,14 @@ _READ: Final = 4_000
 _FILE: Final = re.compile(
     r"(?:[\w.@~+-]*/)*[\w.@+-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\Z|(?:[\w.@~+-]*/)+(?:Dockerfile|Makefile|LICENSE)\Z"
 )
+#: A list item about a file: its name, and what is said of it.
+ABOUT_FILE: Final = re.compile(
+    r"`?((?:[\w.@~+-]+/){0,20}[\w.@+-]+\.[A-Za-z][A-Za-z0-9]{0,7})`?(?::\d[\d-]*)?(?: \([^()]{1,40}\))?\s*(?:[-–—:：]|→)+\s+(.{8,})"
+)
 _SHELL_READ: Final = re.compile(
     r"\b(?:cat|head|tail|nl|sed|less|bat)\b((?:\s+(?:'[^'\n]*'|\"[^\"\n]*\"|[^\s|;&<>]+))+)"
 )
-_SHELL_WRITE: Final = re.compile(r"(?:>|\btee\s)\s*([\w./@~+-]+\.\w{1,8})")
+_SHELL_WRITE: Final = re.compile(r"(?:(?<=[\s\d])>>?|\btee\s(?:-a\s)?)\s*([\w./@~+-]+\.\w{1,8})")
 _PATCHED: Final = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _NUMBERED: Final = re.compile(r"^\s*\d+(?:→|\t|: |\| )", re.MULTILINE)
 
@@ -156,7 +160,7 @@ def _until(lines: Sequence[str], end: str) -> Iterator[str]:
 
 def _sentence(text: str) -> str:
     found = re.match(r".{10,160}?[.。](?=\s|\Z)|.{3,160}", text)
-    return found.group().strip(" .*/") if found else ""
+    return found.group().strip(" .。*/") if found else ""
 
 
 def files(session: Session) -> dict[str, Seen]:

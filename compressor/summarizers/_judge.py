@@ -19,6 +19,9 @@ _COMMA: Final = re.compile(r"[,，]\s*")
 _LEAD: Final = re.compile(r"^(?:so |then |and |but |now |therefore,? |我(?:会|将|们|来|先)?)+", re.IGNORECASE)
 _GOING_TO: Final = re.compile(r"^(?:also |now |just )?(?:going to |planning to )?", re.IGNORECASE)
 _ANNOUNCED: Final = re.compile(r"\bI['’](?:ll|m)\s|\blet me\s|我(?:先|来|将|会)", re.IGNORECASE)
+_NEXT_UP: Final = re.compile(
+    r"(?:next|meanwhile|after|then|once|while|waiting)\b.{0,80}?(?:\bI['’](?:ll|m)\s|\bstep now\b)", re.IGNORECASE
+)
 #: Longest entry that items of one list are joined to, in characters.
 _JOINED: Final = 420
 #: A finding that is worth less than this share of the best one is not told.
@@ -32,6 +35,30 @@ _FUTURE: Final = re.compile(
     r"\b(?:if|when|once|should|will|would|need|needs|needed|to be|can|could|not|no|before|until|must)\b|n['’]t\b|需要|如果|尚未|没有|未",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Statements that are told as one: a sentence, or the items of one list in their order."""
+
+    said: list[Statement]
+    texts: list[str]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.texts))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (f"#{self.said[0].message}",)
+
+    @property
+    def text(self) -> str:
+        """The texts in the order in which they were said, under their heading if it says anything."""
+        pairs = sorted(zip(self.said, self.texts, strict=True), key=lambda p: p[0].place)
+        joined = "; ".join(text.rstrip(".。;；") for _, text in pairs) if len(pairs) > 1 else self.texts[0]
+        first = self.said[0]
+        return f"{first.heading}: {joined}" if first.bullet and first.leads else joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +83,10 @@ class Judge:
             base *= 0.4
         return base
 
-    def ranked(self, said: Sequence[Statement]) -> list[Statement]:
-        """Best first; equal ones in their order."""
-        return sorted(said, key=lambda s: (-self.score(s), s.message))
+    def ranked(self, said: Sequence[Statement], *, least: float = 0.0) -> list[Statement]:
+        """Best first, equal ones in their order, down to the share `least` of the best one's score."""
+        scored = sorted(((self.score(s), s) for s in said), key=lambda p: (-p[0], p[1].message))
+        return [s for score, s in scored if score >= least * scored[0][0]]
 
     # --- decisions ---
 
@@ -75,7 +103,9 @@ class Judge:
 
     def _decision(self, said: Statement) -> Decision | None:
         decision, reason = _halves(said)
-        if len(decision) < 12 - 6 * _cjk(decision) or len(reason) < 12 - 6 * _cjk(reason) or "?" in decision:
+        if len(decision) < 12 - 8 * _cjk(decision) or len(reason) < 12 - 8 * _cjk(reason):
+            return None
+        if said.text.endswith(("?", "？")) or "?" in decision:
             return None
         hits = self.cues.find(decision)
         start = hits.get("chatter")
@@ -91,15 +121,14 @@ class Judge:
     # --- notes ---
 
     def notes(self, said: Sequence[Statement], most: int) -> tuple[Note, ...]:
-        """Notes of all types, the best of each first; what is more than `most` is merged by its subject."""
+        """Notes of all types, the best first; what is more than `most` is merged with a note on the same item."""
         chosen: list[tuple[float, Note]] = []
         for kind in NOTE_TYPES:
             name = _LIST.get(kind, kind)
             fitting = [s for s in said if _is_note(s, name) and (kind != "todo" or s.message >= self.size // 2)]
-            for statement in self.ranked(fitting)[: most * 2]:
-                text = self.tell(statement)
-                if text:
-                    chosen.append((self.score(statement), Note(kind, text, (f"#{statement.message}",))))
+            for group in self.groups(self.ranked(fitting), most * 2):
+                note = Note(kind, group.text, group.sources)
+                chosen.append((self.score(group.said[0]), note))
         chosen.sort(key=lambda c: (-c[0], NOTE_TYPES.index(c[1].type)))
         return self._merged([n for _, n in chosen], most)
 
@@ -110,10 +139,9 @@ class Judge:
             (n.type, item): i for i, n in reversed(list(enumerate(kept))) for item in self.worth.items(n.text)
         }
         for note in notes[most : most * 2]:
-            home = next(
-                (by_subject[k] for item in self.worth.items(note.text) if (k := (note.type, item)) in by_subject), -1
-            )
-            if home >= 0 and len(kept[home].text) + len(note.text) < 500:
+            subjects = ((note.type, item) for item in self.worth.items(note.text))
+            home = next((by_subject[s] for s in subjects if s in by_subject), -1)
+            if home >= 0 and len(kept[home].text) + len(note.text) < _JOINED:
                 old = kept[home]
                 sources = tuple(dict.fromkeys((*old.sources, *note.sources)))
                 kept[home] = replace(old, text=f"{old.text.rstrip('.。')}; {note.text}", sources=sources)
@@ -128,58 +156,66 @@ class Judge:
 
     def pending(self, said: Sequence[Statement], most: int) -> list[Entry]:
         """What the agent says is next, newest first."""
-        fitting = [s for s in said if not s.person and _is_next(s)]
+        fitting = [s for s in said if not s.person and is_next(s)]
         return self.entries(list(reversed(fitting)), most)
 
     def tell(self, said: Statement) -> str:
         """The statement as it is to be told, "" if it has been.
 
-        With the sentence or heading before it where it needs one (unless that was told), without what the agent
-        was about to look at.
+        With the sentence before it where it needs one (unless that was told), without what the agent was about
+        to look at.
         """
         if not self.told.fresh(said.text):
             return ""
         text = said.whole
-        if not said.bullet and text != said.text and not self.told.fresh(said.before):
+        if text != said.text and not self.told.fresh(said.before):
             text = said.text
         return _ABOUT_TO.sub("", text) if len(text) > 60 else text
 
-    def entries(self, said: Sequence[Statement], most: int) -> list[Entry]:
-        """The first `most` of these that have not been told yet; items of one list are put into one entry."""
-        out: list[Entry] = []
-        lists: dict[tuple[int, str], int] = {}
+    def groups(self, said: Sequence[Statement], most: int) -> list[Group]:
+        """The first `most` of these that have not been told yet, the items of one list in one group."""
+        out: list[Group] = []
+        lists: dict[tuple[int, str], Group] = {}
         for statement in said:
+            key = (statement.message, statement.heading)
+            home = lists.get(key) if statement.bullet and statement.heading else None
+            if home is None and len(out) >= most or home is not None and home.size + len(statement.text) > _JOINED:
+                continue
             text = self.tell(statement)
-            if not text:
-                continue
-            home = lists.get((statement.message, statement.heading)) if statement.bullet and statement.heading else None
-            if home is not None and len(out[home].text) + len(text) < _JOINED:
-                out[home] = replace(out[home], text=f"{out[home].text.rstrip('.。')}; {statement.text}")
-                continue
-            if len(out) >= most:
-                break
-            lists[statement.message, statement.heading] = len(out)
-            out.append(Entry(text, (f"#{statement.message}",)))
+            if text and home is None:
+                lists[key] = Group([statement], [text])
+                out.append(lists[key])
+            elif text and home is not None:
+                home.said.append(statement)
+                home.texts.append(text)
         return out
+
+    def entries(self, said: Sequence[Statement], most: int) -> list[Entry]:
+        """The same as entries of the brief."""
+        return [Entry(g.text, g.sources) for g in self.groups(said, most)]
 
     def findings(self, said: Sequence[Statement], most: int) -> list[Entry]:
         """The statements with the most valuable items that were not told yet."""
-        fitting = [s for s in said if not s.person and not says_nothing(s) and self.worth.items(s.text)]
-        ranked = self.ranked(fitting)[: most * 3]
-        if ranked:
-            least = _LEAST * self.score(ranked[0])
-            ranked = [s for s in ranked if self.score(s) >= least]
-        return self.entries(ranked, most)
+        fitting = [s for s in said if not s.person and _tells(s) and not says_nothing(s) and self.worth.items(s.text)]
+        return self.entries(self.ranked(fitting, least=_LEAST)[: most * 3], most)
 
 
 def _cjk(text: str) -> bool:
     return any("\u3400" <= c <= "\u9fff" for c in text[:40])
 
 
+def _tells(said: Statement) -> bool:
+    """More than a bare address or number, and no question."""
+    words = len(said.text.split()) + (3 if said.bullet and said.leads else 0)
+    return (words >= 4 or _cjk(said.text)) and not said.text.endswith(("?", "？"))
+
+
 def says_nothing(said: Statement) -> bool:
     """Announcements and pleasantries: what the agent is about to look at, not what it has found."""
     start = said.hits.get("chatter")
     if start and start[0] == 0 or "passing_by" in said.hits or said.text.endswith((":", "：")):
+        return True
+    if _NEXT_UP.match(said.text):
         return True
     if "look" in said.hits and _ANNOUNCED.search(said.text):
         return len(_ABOUT_TO.sub("", said.text)) < 40
@@ -191,8 +227,10 @@ def _halves(said: Statement) -> tuple[str, str]:
     """What was decided and why, wherever the cue stands."""
     text, hits = said.text, said.hits
     so = hits.get("therefore")
-    if so and so[0] > 10:
-        return _LEAD.sub("", text[so[1] :].strip(" ,，")), text[: so[0]].strip(" ,，;；")
+    if so and so[0] > 10 - 5 * _cjk(text):
+        because = hits.get("because")
+        begin = because[1] if because and because[0] == 0 else 0
+        return _LEAD.sub("", text[so[1] :].strip(" ,，")), text[begin : so[0]].strip(" ,，;；")
     at = hits.get("because") or hits.get("purpose")
     if at is None:
         return "", ""
@@ -207,6 +245,8 @@ def _halves(said: Statement) -> tuple[str, str]:
 
 def _is_note(said: Statement, name: str) -> bool:
     at = said.hits.get(name)
+    if name == "chosen" and said.text.endswith(("?", "？")):
+        return False
     if at is None:
         return f"heading:{name}" in said.hits and said.bullet and len(said.text) > 15
     if len(said.text) < 30 and not _cjk(said.text):
@@ -227,7 +267,7 @@ def _is_done(said: Statement) -> bool:
     return at is not None and at[0] < 40 and not _FUTURE.search(said.text[: at[1]])
 
 
-def _is_next(said: Statement) -> bool:
+def is_next(said: Statement) -> bool:
     if said.box is not None:
         return not said.box
     if said.bullet and "heading:next" in said.hits:

@@ -63,6 +63,7 @@ _SUBJECT: Final = (
     re.compile(r"(?:-\w*m|--message)[= ]\s*'([^']{3,300})", re.DOTALL),
 )
 _PULL: Final = re.compile(r"\bgh\s+(pr|issue)\s+create\b[^\n]*?--title[= ]\s*[\"']([^\"'\n]{3,200})")
+_ANSWER: Final = re.compile(r"\"([^\"\n]{3,400})\"=\"([^\"\n]{1,600})\"")
 _HASH: Final = re.compile(r"\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\]")
 _URL: Final = re.compile(r"https?://[^\s\"'<>)\]]{6,200}")
 
@@ -182,7 +183,7 @@ def outcomes(all_steps: Sequence[Step], cues: Cues) -> Outcomes:
 
 
 def _is_check(key: str) -> bool:
-    return key.partition(" ")[0] not in _LOOKING and bool(_CHECK.search(key))
+    return key.partition(" ")[0] not in _LOOKING | {"git", "gh"} and bool(_CHECK.search(key))
 
 
 def signatures(step: Step) -> list[str]:
@@ -193,7 +194,7 @@ def signatures(step: Step) -> list[str]:
     for piece in _SPLIT.split(step.command[:2_000])[:12]:
         words = [w for w in piece.split("|")[0].split()[:12] if "=" not in w and w[:1] not in "-<>2"]
         if words and words[0] not in _SETUP:
-            out.append(" ".join(words[:3]))
+            out.append(" ".join(words[: 2 if words[0] == "git" else 3]))
     return out or [f"{step.call.name.lower()} {step.command[:80]}"]
 
 
@@ -257,6 +258,14 @@ def _published(step: Step) -> Iterator[str]:
     for kind, title in _PULL.findall(step.command):
         address = _URL.search(step.result)
         yield f"{'PR' if kind == 'pr' else 'issue'}: {title}" + (f" ({address.group()})" if address else "")
+
+
+def answers(all_steps: Sequence[Step]) -> Iterator[tuple[str, str, int]]:
+    """What persons answered when a tool asked them: question, answer, message."""
+    for step in all_steps:
+        if step.result.startswith("User has answered"):
+            for question, answer in _ANSWER.findall(step.result[:6_000]):
+                yield question, answer, step.result_at
 
 
 def _commit_subject(command: str) -> str:

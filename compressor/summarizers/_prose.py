@@ -20,7 +20,7 @@ _HEADING: Final = re.compile(r"#{1,6}\s+(.*)|\*\*([^*]{2,80})\*\*[:：]?\s*\Z|(.
 _END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`*(\[])|(?<=[。！？；])\s*")
 _MARKS: Final = re.compile(r"\*\*|__(?=\S)|[✅✓✔☑❌⚠🎉🚀]\ufe0f?\s*")
 _LINK: Final = re.compile(r"\[([^\]\n]{1,200})\]\((?:[^()\s]{1,500})\)")
-_EMPTY_LEAD: Final = re.compile(r"(?:here|let me|i'll|i’ll|now|以下|如下)\b", re.IGNORECASE)
+_EMPTY_LEAD: Final = re.compile(r"(?:here|let me|i['’]ll|now|looking|以下|如下)\b", re.IGNORECASE)
 #: Tools whose results are another agent's report: prose, not output.
 _REPORT_KEYS: Final = frozenset({"subagent_type", "agent_type", "subagent"})
 
@@ -38,7 +38,7 @@ class Statement:
         bullet: it is a list item.
         box: a ticked (True) or open (False) check box, else None.
         hits: cue lists that hit in it; of a list item also those of its heading, as `heading:NAME`.
-        opening: it is the first sentence of its message.
+        place: its number within the message, from 0.
     """
 
     text: str
@@ -49,22 +49,20 @@ class Statement:
     bullet: bool
     box: bool | None
     hits: Hits
-    opening: bool
+    place: int
 
     @property
     def whole(self) -> str:
-        """The statement with what it needs to be understood alone."""
-        if (
-            self.bullet
-            and self.heading
-            and not _EMPTY_LEAD.match(self.heading)
-            and len(self.heading) + len(self.text) < _LONGEST
-        ):
-            return f"{self.heading}: {self.text}"
+        """The statement, with the sentence before it if it begins with a pronoun."""
         at = self.hits.get("pronoun")
-        if at and at[0] == 0 and self.before and len(self.before) + len(self.text) < _LONGEST:
+        if not self.bullet and at and at[0] == 0 and self.before and len(self.before) + len(self.text) < _LONGEST:
             return f"{self.before} {self.text}"
         return self.text
+
+    @property
+    def leads(self) -> bool:
+        """The heading helps to understand the statement."""
+        return bool(self.heading) and not _EMPTY_LEAD.match(self.heading)
 
 
 def statements(task: Task, cues: Cues, indexes: Sequence[int]) -> list[Statement]:
@@ -88,6 +86,8 @@ def _reports(task: Task) -> frozenset[int]:
 def _is_prose(message: Message, part: Part, reports: frozenset[int]) -> bool:
     if part.type is PartType.TEXT:
         return message.origin is Origin.AGENT or message.origin is Origin.PERSON
+    if part.type is PartType.TOOL_CALL:
+        return part.key == "plan"
     return part.type is PartType.TOOL_RESULT and part.call in reports
 
 
@@ -98,7 +98,7 @@ def _bounded(text: str) -> str:
 def _cut(text: str, message: int, cues: Cues, *, person: bool) -> Iterator[Statement]:
     heading, heading_hits = "", {}
     lead_in = False
-    first = True
+    place = 0
     for line, bullet, box in _lines(text):
         head = None if bullet else _HEADING.match(line)
         if head:
@@ -114,8 +114,8 @@ def _cut(text: str, message: int, cues: Cues, *, person: bool) -> Iterator[State
             if len(said) < 2:
                 continue
             hits = {**heading_hits, **cues.find(said)}
-            yield Statement(clip(said), message, person, heading, before, bullet, box, hits, first)
-            before, first = said, False
+            yield Statement(clip(said), message, person, heading, before, bullet, box, hits, place)
+            before, place = said, place + 1
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool, bool | None]]:

@@ -14,7 +14,7 @@ _TOKEN: Final = re.compile(r"[^\s\"'<>()\[\]{},;|`=*，。；：、（）「」]
 _HARD: Final = re.compile(r"\d|[_/\\]|[a-z]\.[a-z]|[a-z][A-Z]")
 _CJK: Final = re.compile(r"[\u3400-\u9fff]+")
 #: Share of a statement's words that another one must have told for it to be a repetition.
-_REPEATED: Final = 0.66
+_REPEATED: Final = 0.75
 
 
 class Worth:

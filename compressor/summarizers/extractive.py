@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from compressor.brief import Brief, Entry, FileNote, Task
+from compressor.brief import Brief, Decision, Entry, FileNote, Task
 from compressor.briefs import trim
 from compressor.language import lexicon
 from compressor.model import Message, Origin, PartType, Role
 from compressor.summarizers._cues import Cues, cues
-from compressor.summarizers._files import Seen, files, root_of
-from compressor.summarizers._judge import Judge, says_nothing
-from compressor.summarizers._outcomes import Failure, Outcomes, Plan, outcomes, plan, steps
+from compressor.summarizers._files import ABOUT_FILE, Seen, files, root_of
+from compressor.summarizers._judge import Judge, is_next, says_nothing
+from compressor.summarizers._outcomes import Failure, Outcomes, Plan, Step, answers, outcomes, plan, steps
 from compressor.summarizers._prose import Statement, clip, statements
 from compressor.summarizers._worth import Told, Worth
 
@@ -40,6 +40,8 @@ _MOST: Final[Mapping[str, int]] = {
 #: How far a field grows with the budget, where more of it would only be noise.
 _GROWS: Final[Mapping[str, float]] = {"completed": 2.0, "pending": 1.0, "errors": 2.0}
 _USUAL: Final = 3_000
+#: Chinese sets no space after a full stop.
+_FULL_STOP: Final = re.compile(r"(?<=[。！？；])\s+")
 #: Folders whose files are none of the project's own.
 _NOT_OURS: Final = re.compile(
     r"^/(?:tmp|var|private)/|/(?:node_modules|\.claude|\.codex|\.agents/skills|site-packages|go/pkg/mod)/"
@@ -58,6 +60,7 @@ class _Read:
     """What reading the session gave."""
 
     said: Sequence[Statement]
+    steps: Sequence[Step]
     outcomes: Outcomes
     plan: Plan
     files: Mapping[str, Seen]
@@ -73,7 +76,8 @@ class _Writer:
         self.kept = [m for m in task.session.messages if not m.abandoned and m.index != task.session.brief]
         leaving = [m.index for m in self.kept if m.index in task.leaving and m.generation == 0]
         said = statements(task, self.cues, leaving)
-        self.read = _Read(said, outcomes(steps(task.session), self.cues), plan(task.session), files(task.session))
+        done = steps(task.session)
+        self.read = _Read(said, done, outcomes(done, self.cues), plan(task.session), files(task.session))
         worth = Worth(task.value, said, task.focus)
         self.judge = Judge(self.cues, worth, Told(), len(task.session.messages))
 
@@ -91,12 +95,13 @@ class _Writer:
         said = self.read.said
         red_lines = self.red_lines()
         goal = self.goal()
-        progress = self.progress()
         pending = self.pending()
-        completed = self.completed()
         errors = self.errors()
-        decisions = self.judge.decisions(said, self.most("decisions"))
+        decisions = (*self.answers(), *self.judge.decisions(said, self.most("decisions")))
+        progress = self.progress()
+        completed = self.completed()
         notes = self.judge.notes(said, self.most("notes"))
+        file_notes = self.files()
         findings = self.judge.findings(said, self.most("findings"))
         return Brief(
             goal=goal,
@@ -106,7 +111,7 @@ class _Writer:
             findings=tuple(findings),
             errors=errors,
             decisions=decisions,
-            files=self.files(),
+            files=file_notes,
             notes=notes,
             red_lines=red_lines,
         )
@@ -140,9 +145,10 @@ class _Writer:
                 text += f" {said.heading}:"
                 previous = said.heading
             text += f" {said.text}"
+            self.judge.told.add_text(said.text)
             if len(text) >= most:
                 break
-        return clip(text.strip() or " ".join(_prose(message).split()), most)
+        return clip(_FULL_STOP.sub("", text.strip()) or " ".join(_prose(message).split()), most)
 
     def red_lines(self) -> tuple[Entry, ...]:
         """Prohibitions and obligations of persons and the system, verbatim, as far as they do not stay anyway.
@@ -172,9 +178,7 @@ class _Writer:
         sources: list[str] = []
         last = self._last_words()
         if last:
-            parts.append(
-                clip(" ".join(s.text if s.text[-1] in ".!?。！？…" else f"{s.text};" for s in last).rstrip(";"), 480)
-            )
+            parts.append(clip(_joined(s.text for s in last), 480))
             sources.append(f"#{last[0].message}")
             for said in last:
                 self.judge.told.add_text(said.text)
@@ -193,7 +197,7 @@ class _Writer:
             if message.origin is not Origin.AGENT or not _prose(message) or message.generation:
                 continue
             said = [s for s in statements(self.task, self.cues, [message.index]) if len(s.text) > 12]
-            telling = [s for s in said if not says_nothing(s)]
+            telling = [s for s in said if not says_nothing(s) and not is_next(s)]
             if telling:
                 return telling[:4]
         return []
@@ -204,9 +208,9 @@ class _Writer:
         newest = self.read.plan
         if newest.at >= 0 and self.leaves(newest.at):
             order = sorted((s for s in newest.steps if s[1] != "done"), key=lambda s: s[1] != "running")
-            for text, _ in order:
-                if self.judge.told.fresh(text):
-                    out.append(Entry(text, (f"#{newest.at}",)))
+            for text in dict.fromkeys(text for text, _ in order):
+                self.judge.told.add_text(text)
+                out.append(Entry(text, (f"#{newest.at}",)))
         asked = self.requests()
         since = asked[-1].index if asked else 0
         recent = [s for s in self.read.said if s.message >= min(since, int(0.9 * self.judge.size))]
@@ -216,14 +220,11 @@ class _Writer:
     def completed(self) -> tuple[Entry, ...]:
         """Commits and finished steps, newest first, then what the agent says it has done."""
         most = self.most("completed")
-        out: list[Entry] = []
-        for text, at in reversed(self.read.outcomes.commits):
-            if self.leaves(at) and self.judge.told.fresh(text):
-                out.append(Entry(text, (f"#{at}",)))
         steps_done = sorted(self.read.plan.done.items(), key=lambda d: -d[1])
-        for text, at in steps_done:
-            if self.leaves(at) and len(out) < most and self.judge.told.fresh(text):
-                out.append(Entry(text, (f"#{at}",)))
+        known = [(text, at) for text, at in (*reversed(self.read.outcomes.commits), *steps_done) if self.leaves(at)]
+        out = [Entry(text, (f"#{at}",)) for text, at in known]
+        for entry in out[:most]:
+            self.judge.told.add_text(entry.text)
         del out[most:]
         return (*out, *self.judge.completed(self.read.said, max(most // 3, most - len(out))))
 
@@ -249,6 +250,15 @@ class _Writer:
         times = f" {failure.times}{self.labels['times']}" if failure.times > 1 else ""
         said = "" if failure.line == "refused" else f": {failure.line}"
         return f"{tried} {what}{times}{said}"
+
+    def answers(self) -> tuple[Decision, ...]:
+        """What persons decided when they were asked, newest first."""
+        asked = [(q, a, at) for q, a, at in answers(self.read.steps) if self.leaves(at)]
+        return tuple(
+            Decision(answer, f"{self.labels['answered']}: {question}", (f"#{at}",))
+            for question, answer, at in reversed(asked[-self.most("decisions") :])
+            if self.judge.told.fresh(f"{question} {answer}")
+        )
 
     # --- files --------------------------------------------------------------------------------------------------
 
@@ -278,17 +288,32 @@ class _Writer:
         return (made + math.sqrt(sum(items.values()))) * self.judge.recency(file.last) * (0.2 if outside else 1)
 
     def _said_of(self, ranked: Sequence[Seen]) -> dict[str, Statement]:
-        """For files that say nothing of themselves: a short statement of the agent that says what they are."""
-        names = {f.path.rsplit("/", 1)[-1]: f.path for f in ranked if not f.purpose}
+        """What the agent says of the files: the newest list item that begins with the file's name.
+
+        For files that say nothing of themselves, else, a short statement that says what they are.
+        """
+        by_name = {f.path.rsplit("/", 1)[-1]: f for f in ranked}
         out: dict[str, Statement] = {}
         for said in self.read.said:
-            if said.person or not 20 < len(said.text) < 200 or "describes" not in said.hits or says_nothing(said):
+            if said.person:
                 continue
-            for name, path in names.items():
-                at = said.text.find(name)
-                if 0 <= at < said.hits["describes"][0] and (path not in out or len(said.text) < len(out[path].text)):
-                    out[path] = said
+            item = ABOUT_FILE.match(said.text) if said.bullet else None
+            name = item.group(1).rsplit("/", 1)[-1] if item else ""
+            if name in by_name:
+                out[by_name[name].path] = said
+                self.judge.told.add_text(said.text)
+            elif "describes" in said.hits and 20 < len(said.text) < 200 and not says_nothing(said):
+                self._described(said, by_name, out)
         return out
+
+    @staticmethod
+    def _described(said: Statement, by_name: Mapping[str, Seen], out: dict[str, Statement]) -> None:
+        for name, file in by_name.items():
+            at = said.text.find(name)
+            if 0 <= at < said.hits["describes"][0] and not file.purpose:
+                old = out.get(file.path)
+                if old is None or not old.bullet and len(said.text) < len(old.text):
+                    out[file.path] = said
 
     def _file(self, file: Seen, root: str, said: Statement | None) -> FileNote:
         labels, times = self.labels, self.labels["times"]
@@ -300,16 +325,25 @@ class _Writer:
         if said:
             sources.setdefault(said.message)
         path = file.path.removeprefix(f"{root}/") if root else file.path
+        item = ABOUT_FILE.match(said.text) if said and said.bullet else None
+        if item:
+            done.append(clip(item.group(2), 200))
         public = sorted((n for n in file.exports if not n.startswith("_")), key=lambda n: not file.exports[n])
         return FileNote(
             path=path,
-            purpose=file.purpose or (said.text if said else ""),
+            purpose=file.purpose or (said.text if said and not item else ""),
             exports=tuple(public[:8]),
             dependencies=tuple(_telling_imports(file.imports)[:5]),
             entry_points=tuple(file.entries)[:4],
             notes=", ".join(done),
             sources=tuple(f"#{i}" for i in sources),
         )
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Statements in a row; those without an end mark of their own get a semicolon."""
+    marked = " ".join(text if text[-1] in ".!?。！？…；;" else f"{text};" for text in texts)
+    return _FULL_STOP.sub("", marked.rstrip(";"))
 
 
 def _prose(message: Message) -> str:
