@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compressor.model import Comparison, Fact, Finding, Level, Place, Session, VISIBLE
+from compressor.model import VISIBLE, Comparison, Fact, Finding, Level, Place, Session
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
 FIXED_LEVELS = True

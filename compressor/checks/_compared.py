@@ -1,0 +1,256 @@
+"""The work that checks share: the alignment, what is new in the output, and where the original speaks of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from compressor.checks._align import Alignment, align, visible
+from compressor.checks._statements import Index, Statement, cut, of_session
+from compressor.checks._terms import bare, squeeze
+from compressor.guards.numbers import Number, numbers, same
+from compressor.model import Comparison, Finding, Level, Message, Part, Place
+
+_KEY: Final = "compared"
+_CITED: Final = re.compile(r"\s*\[(#\d+(?:, ?#\d+)*)\]\s*$")
+_BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s+")
+_DIGITS: Final = re.compile(r"\d[\d,._'’]*")
+#: What may stand beside a stretch that is a whole statement.
+_BORDER: Final = frozenset("\n\r.!?;:,。！？；：，、()（）\"'“”‘’「」`*-–—|>#[]")
+_SHOWN: Final = 160
+
+
+class Compared:
+    """One comparison, worked out as far as anybody asks."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self.original, self.output = comparison.original, comparison.output
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        return align(self.original, self.output)
+
+    # -- the output
+
+    @cached_property
+    def output_text(self) -> str:
+        return "\n".join(part.text for _, part in visible(self.output, live=True))
+
+    @cached_property
+    def output_squeezed(self) -> str:
+        return squeeze(self.output_text)
+
+    @cached_property
+    def output_bare(self) -> str:
+        return bare(self.output_text)
+
+    @cached_property
+    def output_index(self) -> Index:
+        """What the output says, kept or new."""
+        return Index(
+            [s for m, p in visible(self.output, live=True) for s in cut(m, p)],
+        )
+
+    @cached_property
+    def new(self) -> list[Statement]:
+        """The statements that the original does not have in these words."""
+        out: list[Statement] = []
+        for part in self.alignment.new:
+            out += cut(self.message(part), part)
+        for part, source in self.alignment.altered:
+            out += [s for s in cut(self.message(part), part) if s.text not in source.text]
+        return [s for s in out if not self.is_verbatim(s)]
+
+    def message(self, part: Part) -> Message:
+        """The output's message of a part."""
+        return self.output.messages[part.message]
+
+    # -- the original
+
+    @cached_property
+    def original_text(self) -> str:
+        return "\n".join(part.text for _, part in visible(self.original, live=False))
+
+    @cached_property
+    def original_squeezed(self) -> str:
+        return squeeze(self.original_text)
+
+    @cached_property
+    def original_lower(self) -> str:
+        return self.original_text.lower()
+
+    @cached_property
+    def index(self) -> Index:
+        """What the original says."""
+        return Index(list(of_session(self.original)))
+
+    @cached_property
+    def _digits(self) -> frozenset[str]:
+        return frozenset(_plain(d) for d in set(_DIGITS.findall(self.original_text)))
+
+    @cached_property
+    def prose_numbers(self) -> list[tuple[Number, Statement]]:
+        """Every number in the sentences of the original."""
+        return [(n, s) for s in self.index.statements if s.prose for n in s.numbers]
+
+    def cited(self, statement: Statement) -> list[Message]:
+        """The original messages that a statement of a brief cites."""
+        line_end = statement.part.text.find("\n", statement.end)
+        line = statement.part.text[statement.start : line_end if line_end >= 0 else None]
+        found = _CITED.search(line)
+        if not found:
+            return []
+        numbers_ = (int(n) for n in re.findall(r"\d+", found.group(1)))
+        return [self.original.messages[n] for n in numbers_ if n < len(self.original.messages)]
+
+    def is_verbatim(self, statement: Statement) -> bool:
+        """Whether the original has the same words as a whole statement, not as a piece of one."""
+        body = squeeze(_BULLET.sub("", _CITED.sub("", statement.text), count=1))
+        if not body:
+            return True
+        for message in self.cited(statement):
+            if any(_stands(body, p.text) or _stands(body, squeeze(p.text)) for p in message.parts):
+                return True
+        if self.comparison.ours and len(body) < 12:
+            return False
+        return _stands(body, self.original_text) or _stands(body, self.original_squeezed)
+
+    def evidence(self, statement: Statement, words: frozenset[str] | None = None) -> list[tuple[float, Statement]]:
+        """Where the original speaks of the same: cited messages first, else all of it."""
+        words = statement.bag if words is None else words
+        cited = self.cited(statement)
+        if cited:
+            local = Index([s for m in cited for p in m.parts for s in cut(m, p)])
+            found = local.near(words)
+            if found and found[0][0] > 0.5:
+                return found
+        return self.index.near(words)
+
+    def has_number(self, number: Number) -> bool:
+        """Whether the original has this value, in whatever notation."""
+        if _bordered(number.text.strip(), self.original_text):
+            return True
+        digits = _plain(number.text.strip("~≈<>+-±#vV$€£¥ "))
+        if digits in self._digits and not number.unit:
+            return True
+        return any(same(number, n) for n, _ in self.prose_numbers) or self._in_lines(number, digits)
+
+    def _in_lines(self, number: Number, digits: str) -> bool:
+        """The value in the tool output: lines with these digits, or with the same unit."""
+        if digits in self._digits:
+            return any(
+                same(number, n) for s in self.index.statements if not s.prose and _has_digits(s.text, digits)
+                for n in s.numbers
+            )  # fmt: skip
+        return False
+
+    def has_word(self, word: str) -> bool:
+        """Whether the original has this word or name, whatever its letter case."""
+        return _bordered(word.lower(), self.original_lower)
+
+    # -- findings
+
+    def place(self, statement: Statement) -> Place:
+        """Where a statement of the output stands."""
+        m = statement.message
+        return Place(self.comparison.files[1], m.line, m.id, statement.start)
+
+    def place_of(self, part: Part) -> Place:
+        m = self.message(part)
+        return Place(self.comparison.files[1], m.line, m.id)
+
+    def origin(self, message: Message, offset: int = 0) -> Place:
+        """A place in the original."""
+        return Place(self.comparison.files[0], message.line, message.id, offset)
+
+
+def of(comparison: Comparison) -> Compared:
+    """What is known of this comparison, worked out once for all checks."""
+    found = comparison.shared.get(_KEY)
+    if found is None:
+        found = comparison.shared[_KEY] = Compared(comparison)
+    assert isinstance(found, Compared)
+    return found
+
+
+def error(message: str, fact: str, at: Place) -> Finding:
+    """A finding that stops an output; its check is the rule's id."""
+    return Finding("", Level.ERROR, message, shown(fact), at)
+
+
+def shown(text: str) -> str:
+    """A text as findings show it: one line, not too long."""
+    text = squeeze(text)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def where(message: Message) -> str:
+    """A place in words, for the second place that a finding names."""
+    name = message.id if message.id.startswith("#") else f"#{message.index}"
+    return f"{message.role.value} {name}, line {message.line}" if message.line else f"{message.role.value} {name}"
+
+
+def distinct(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Each finding once."""
+    seen: set[tuple[str, str]] = set()
+    for finding in findings:
+        key = (finding.message, finding.fact)
+        if key not in seen:
+            seen.add(key)
+            yield finding
+
+
+def numbers_of(statements: Sequence[Statement]) -> Iterator[tuple[Number, Statement]]:
+    for statement in statements:
+        for number in statement.numbers:
+            yield number, statement
+
+
+def _stands(body: str, text: str) -> bool:
+    at = text.find(body)
+    while at >= 0:
+        end = at + len(body)
+        before = text[max(0, at - 2) : at].rstrip(" \t")[-1:]
+        after = text[end : end + 2].lstrip(" \t")[:1]
+        if (not before or before in _BORDER) and (not after or after in _BORDER or body[-1] in _BORDER):
+            return True
+        at = text.find(body, at + 1)
+    return False
+
+
+def _plain(digits: str) -> str:
+    return digits.replace(",", "").replace("_", "").replace("'", "").replace("’", "").strip(".")
+
+
+def _bordered(word: str, text: str) -> bool:
+    """Whether the word stands in the text, not as a piece of a longer word or number."""
+    if not word:
+        return True
+    at = text.find(word)
+    size = len(word)
+    while at >= 0:
+        end = at + size
+        if not _continues(text[at - 1 : at], word[0]) and not _continues(text[end : end + 1], word[-1]):
+            tail = text[end : end + 2]
+            if not (word[-1].isdigit() and tail[:1] in ".," and tail[1:].isdigit()):
+                return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _continues(char: str, edge: str) -> bool:
+    if not char or not (char.isalnum() or char == "_"):
+        return False
+    if not char.isascii() or not edge.isascii():
+        return False
+    return edge.isalnum() and (char.isdigit() == edge.isdigit() or char.isalpha() == edge.isalpha())
+
+
+def _has_digits(text: str, digits: str) -> bool:
+    return any(_plain(d) == digits for d in _DIGITS.findall(text))
+
+
+__all__ = ["Compared", "bare", "distinct", "error", "numbers", "of", "shown", "where"]

@@ -1,0 +1,52 @@
+"""Whether an item is a longer item of the original, cut short in the middle of a name."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from compressor.checks._compared import Compared
+from compressor.checks._items import Item
+
+#: A commit is named by its first digits from here on; what is shorter is cut.
+_SHORT_HASH: Final = 7
+_FULL_HASH: Final = 40
+_LEAST: Final = 4
+_JOINED: Final = re.compile(r"[\w@.+-]")
+_NAMES: Final = frozenset({"path", "file", "url", "uuid", "hash", "ticket", "code", "variable", "symbol", "mail"})
+
+
+def cut_of(item: Item, compared: Compared) -> str | None:
+    """The whole item of the original that begins (or ends) with this one, or None."""
+    word = item.text
+    if item.kind not in _NAMES or len(word) < _LEAST:
+        return None
+    return _whole(word, compared.original_text) or _whole(word.lower(), compared.original_lower)
+
+
+def _whole(word: str, text: str) -> str | None:
+    at = text.find(word)
+    tries = 0
+    while at >= 0 and tries < 50:
+        end = at + len(word)
+        while end < len(text) and _JOINED.match(text, end) and end - at < 400:
+            end += 1
+        start = at
+        while start > 0 and _JOINED.match(text, start - 1) and end - start < 400:
+            start -= 1
+        whole = text[start:end].rstrip(".-")
+        if whole != word and len(whole) > len(word):
+            return whole
+        at = text.find(word, at + 1)
+        tries += 1
+    return None
+
+
+def is_short_hash(item: Item, whole: str) -> bool:
+    """The usual short name of a commit."""
+    return (
+        item.kind == "hash"
+        and len(item.text) >= _SHORT_HASH
+        and len(whole) == _FULL_HASH
+        and whole.startswith(item.text)
+    )

@@ -1,0 +1,148 @@
+"""Statements: sentences of prose and single lines, with their terms, and the index of all that the original says."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from compressor.checks._terms import Term, bag, terms
+from compressor.guards.negation import Clause, clauses
+from compressor.guards.numbers import Number, numbers
+from compressor.guards.sentences import sentences
+from compressor.model import VISIBLE, Message, Origin, Part, PartType, Role, Session
+
+#: Longer lines are data and no statement.
+_LINE: Final = 600
+#: So many lines of one tool result are looked at, from each end.
+_LINES: Final = 4_000
+
+
+@dataclass(eq=False)
+class Statement:
+    """One thing said: `part.text[start:end]`.
+
+    Attributes:
+        prose: it is a sentence, not a line of code, output or a list of names.
+    """
+
+    message: Message
+    part: Part
+    start: int
+    end: int
+    prose: bool = True
+
+    @cached_property
+    def text(self) -> str:
+        return self.part.text[self.start : self.end]
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        return terms(self.text)
+
+    @cached_property
+    def bag(self) -> frozenset[str]:
+        return bag(self.text)
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        return numbers(self.text)
+
+    @cached_property
+    def clauses(self) -> list[Clause]:
+        return clauses(self.text)
+
+    @property
+    def speaker(self) -> Origin:
+        return self.message.origin
+
+
+def cut(message: Message, part: Part, start: int = 0, end: int | None = None) -> list[Statement]:
+    """The statements of a stretch of a part: its sentences, and what of its lines no sentence covers."""
+    text = part.text[start:end] if start or end is not None else part.text
+    out: list[Statement] = []
+    if part.type is PartType.TEXT:
+        out = [Statement(message, part, start + s.start, start + s.end) for s in sentences(text)]
+    covered = 0
+    rest: list[Statement] = []
+    at = start
+    for line in text.split("\n"):
+        stop = at + len(line)
+        while covered < len(out) and out[covered].end <= at:
+            covered += 1
+        if not (covered < len(out) and out[covered].start < stop) and 1 < len(line) <= _LINE and not line.isspace():
+            rest.append(Statement(message, part, at, stop, prose=False))
+        at = stop + 1
+    if len(rest) > 2 * _LINES:
+        rest = rest[:_LINES] + rest[-_LINES:]
+    return sorted(out + rest, key=lambda s: s.start) if rest else out
+
+
+@dataclass
+class Index:
+    """Finds the statements that speak of the same as another one."""
+
+    statements: list[Statement]
+    weight: dict[str, float] = field(default_factory=dict)
+    _postings: dict[str, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for i, statement in enumerate(self.statements):
+            for term in statement.bag:
+                self._postings.setdefault(term, []).append(i)
+        total = len(self.statements) + 1
+        self.weight = {t: math.log1p(total / len(p)) for t, p in self._postings.items()}
+        self._rare = math.log1p(total)
+
+    def weigh(self, words: Iterable[str]) -> float:
+        """How much these words say, by how rare they are; a word that the original never uses says most."""
+        get, rare = self.weight.get, self._rare
+        return sum(get(w, rare) for w in words)
+
+    def near(self, words: frozenset[str], most: int = 12) -> list[tuple[float, Statement]]:
+        """The statements with the most of these words, best first, with the share of the words' weight."""
+        whole = self.weigh(words)
+        if not whole:
+            return []
+        scores: Counter[int] = Counter()
+        for word in words:
+            found = self._postings.get(word)
+            if found and (len(found) < 2_000 or len(words) < 4):
+                weight = self.weight[word]
+                for i in found:
+                    scores[i] += weight  # type: ignore[assignment]
+        best = scores.most_common(most * 4)
+        ranked = sorted(
+            ((score / whole, i) for i, score in best),
+            key=lambda x: (-round(x[0] * (0.6 + 0.4 * self._tightness(x[0] * whole, x[1])), 6), x[1]),
+        )
+        return [(score, self.statements[i]) for score, i in ranked[:most]]
+
+    def _tightness(self, shared: float, i: int) -> float:
+        """What share of a statement's own words is shared: a short one on the subject is better than a long one."""
+        return shared / (self.weigh(self.statements[i].bag) or 1.0)
+
+
+def of_session(session: Session) -> Iterator[Statement]:
+    """Every statement of a session, abandoned branches apart; equal lines of tool output once."""
+    seen: set[str] = set()
+    for message in session.messages:
+        if message.abandoned:
+            continue
+        for part in message.parts:
+            if part.type not in VISIBLE or not part.text:
+                continue
+            for statement in cut(message, part):
+                if not statement.prose:
+                    if statement.text in seen:
+                        continue
+                    seen.add(statement.text)
+                yield statement
+
+
+def is_speech(message: Message) -> bool:
+    """Whether a message is what somebody says, not what a tool gives back."""
+    return message.role is not Role.TOOL

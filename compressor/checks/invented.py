@@ -1,0 +1,118 @@
+"""What the output says and the original nowhere has: numbers, paths, identifiers, addresses, names.
+
+Equal values in another notation are not invented, nor are counts that can be worked out from the original, nor the
+shorter form of a path that names the same file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from compressor.checks import _compared
+from compressor.checks._compared import Compared, distinct, error, shown
+from compressor.checks._counts import countable
+from compressor.checks._cutshort import cut_of
+from compressor.checks._items import Item, items
+from compressor.checks._statements import Statement
+from compressor.guards.numbers import Number
+from compressor.model import Comparison, Finding
+
+OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+
+_LIST_MARK: Final = re.compile(
+    r"^\s*(?:#{1,6}\s+)?(?:[-*+]\s+)?(?:\*{1,2})?(?:(?:step|phase|part|第)\s*)?\(?\d{1,3}[.)、:：\s]", re.IGNORECASE
+)
+#: What a number word or a small count may stand for without being anybody's fact.
+_SMALL: Final = 3
+
+
+def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Finding]:
+    """One finding for each item of the new text that the original does not have."""
+    compared = _compared.of(comparison)
+    yield from distinct(_all(compared))
+
+
+def _all(compared: Compared) -> Iterator[Finding]:
+    for statement in compared.new:
+        taken: list[tuple[int, int]] = []
+        for item in items(statement.text):
+            taken.append((item.start, item.end))
+            if not _known(item, compared):
+                yield _finding(item.kind, item.text, statement, compared)
+        for number in statement.numbers:
+            if any(a < number.end and number.start < b for a, b in taken):
+                continue
+            if not _is_mark(number, statement) and not _number_known(number, statement, compared):
+                yield _finding("number", number.text, statement, compared)
+
+
+def _finding(kind: str, text: str, statement: Statement, compared: Compared) -> Finding:
+    name = {"file": "file", "path": "path", "url": "address", "number": "number"}.get(kind, "identifier")
+    message = f'the {name} "{shown(text)}" is nowhere in the original; the output says: {shown(statement.text)}'
+    return error(message, text, compared.place(statement))
+
+
+def _known(item: Item, compared: Compared) -> bool:
+    """Whether the original has the item, or a longer form of it (which is another check's matter)."""
+    word = item.text
+    if compared.has_word(word) or compared.has_word(word.strip("./~*#()")):
+        return True
+    if item.kind in ("path", "url") and _pieces_known(word, compared):
+        return True
+    if item.kind == "symbol" and compared.has_word(word.removesuffix("()")):
+        return True
+    if item.kind in ("code", "symbol", "variable", "flag", "ticket"):
+        loose = re.sub(r"[\W_]+", "", word).lower()
+        if loose.isalpha() and loose in re.sub(r"[\W_]+", "", compared.original_lower):
+            return True
+    return cut_of(item, compared) is not None
+
+
+def _pieces_known(word: str, compared: Compared) -> bool:
+    """A path of which the original has folder and file apart (`cd src`, then `main.py`), or with a gap (`src/…/x.py`)."""
+    pieces = [p for p in re.split(r"/(?:\.\.\.|…|\*+)/|\*+", word.strip("/")) if p.strip("./")]
+    if len(pieces) > 1:
+        return all(compared.has_word(p.strip("/")) for p in pieces)
+    names = [n for n in word.split("/") if n.strip(".~")]
+    if not _is_file(names[-1]) if names else True:
+        return False
+    return len(names) > 1 and all(compared.has_word(n) for n in names) and compared.has_word("/".join(names[-2:])) or (
+        len(names) > 1 and compared.has_word(names[-1]) and compared.has_word("/".join(names[:-1]))
+    )  # fmt: skip
+
+
+def _is_file(name: str) -> bool:
+    return "." in name
+
+
+def _is_mark(number: Number, statement: Statement) -> bool:
+    """The number of a list entry or a heading, or a citation."""
+    mark = _LIST_MARK.match(statement.text)
+    if mark and number.end <= mark.end():
+        return True
+    before = statement.part.text[max(0, statement.start - 8) : statement.start + number.start]
+    return (
+        bool(re.search(r"(?:^|\n)\s*$", before))
+        and bool(re.match(r"[.)、]\s", statement.text[number.end : number.end + 2]))
+        or bool(re.search(r"\[#\d*$|, ?#\d*$|\[#$|, ?#$", before + number.text))
+    )
+
+
+def _number_known(number: Number, statement: Statement, compared: Compared) -> bool:
+    if compared.has_number(number):
+        return True
+    value = number.value
+    if isinstance(value, str):
+        return False if number.kind != "range" else all(_bound_known(b, compared) for b in value.split(".."))
+    if number.kind in ("count", "number", "ordinal") and value == value.to_integral_value() and not number.sign:
+        return value <= _SMALL or countable(int(value), statement, compared)
+    return False
+
+
+def _bound_known(bound: str, compared: Compared) -> bool:
+    from compressor.guards.numbers import numbers
+
+    found = numbers(bound)
+    return bool(found) and all(compared.has_number(n) for n in found)
