@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 #: Largest file read, in bytes: a rule file of a megabyte is a mistake, not a rule.
 MAX_BYTES: Final = 1_000_000
 
-#: Most values a file may hold once its aliases are written out.
+#: Most values a file may hold once its aliases are written out, and how deep they may lie.
 MAX_VALUES: Final = 100_000
+MAX_DEPTH: Final = 50
 
 Steps = tuple[str | int, ...]
 
@@ -169,6 +170,8 @@ def _check_values(document: Document) -> None:
         if count > MAX_VALUES:
             at = Location(document.file)
             raise ConfigError(f"holds more than {MAX_VALUES:,} values", at=at, hint="do its aliases multiply?")
+        if len(steps) > MAX_DEPTH:
+            raise ConfigError("is nested too deeply", at=Location(document.file))
         if isinstance(value, float) and not math.isfinite(value):
             raise document.mistake("is not a finite number", steps)
         if isinstance(value, dict):
