@@ -30,7 +30,8 @@ class Ran:
 
 @pytest.fixture(autouse=True)
 def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's own COMPRESS_* options must not steer the tests."""
+    """The user's own COMPRESS_* options must not steer the tests; child processes find this checkout."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     for name in os.environ:
         if name.startswith("COMPRESS_") and name not in {
             "COMPRESS_CORPUS",
