@@ -325,13 +325,19 @@ def _whole_items(session: Session, change: Compaction) -> Iterator[int]:
 
 
 def seam(session: Session, change: Compaction) -> int:
-    """`brief_at`, moved to before the call if it would stand between a kept call and its results."""
+    """`brief_at`, moved to before what it would tear apart: a call and its results, or the items of one answer."""
+    first: dict[str, int] = {}
+    stretches: list[tuple[int, int]] = []
+    for m in session.messages:
+        if m.index not in change.dropped:
+            stretches.append((first.setdefault(m.group, m.index), m.index))
+    for call in session.calls:
+        if call.message >= 0 and call.message not in change.dropped:
+            stretches += ((call.message, r) for r in call.results if r not in change.dropped)
     position = change.brief_at
-    for call in sorted(session.calls, key=lambda c: -c.message):
-        if 0 <= call.message < position and call.message not in change.dropped:
-            later = (r for r in call.results if r not in change.dropped)
-            if max(later, default=-1) >= position:
-                position = call.message
+    for start, end in sorted(stretches, reverse=True):
+        if start < position <= end:
+            position = start
     return position
 
 
