@@ -61,7 +61,7 @@ _DEFINES: Final = frozenset(
 _IMPORTS: Final = frozenset({"from", "import", "use", "#include", "}", "const", "var", "let"})
 _ENTRIES: Final = ("if __name__", "func main", "fn main", "async fn main", "public static void", "int main", "@")
 _NO_PURPOSE: Final = re.compile(
-    r"copyright|licen[sc]e|spdx|eslint|prettier|go:build|\+build|@ts-|use (?:client|strict)|noqa|coding[:=]|generated|^!",
+    r"copyright|licen[sc]e|spdx|eslint|prettier|go:\w+|\+build|@ts-|use (?:client|strict)|noqa|coding[:=]|generated|^!",
     re.IGNORECASE,
 )
 _SAYS: Final = re.compile(r"[^\W\d_]{3}|[\u3400-\u9fff]")

@@ -32,7 +32,7 @@ _ABOUT_TO: Final = re.compile(
 )
 _ASKING: Final = re.compile(r"(?:why|what|how|should|can|could|is|are|do|does|did|where|which)\b", re.IGNORECASE)
 _FUTURE: Final = re.compile(
-    r"\b(?:if|when|once|should|will|would|need|needs|needed|to be|can|could|not|no|before|until|must)\b|n['’]t\b|需要|如果|尚未|没有|未",
+    r"\b(?:if|when|once|should|will|would|need|needs|needed|to be|can|could|not|no|before|until|must|verify|ensure|check|make sure)\b|n['’]t\b|需要|如果|尚未|没有|未",
     re.IGNORECASE,
 )
 
@@ -151,8 +151,12 @@ class Judge:
 
     def completed(self, said: Sequence[Statement], most: int) -> list[Entry]:
         """What the agent says it has done: ticked boxes, items of a summary, `Fixed …`."""
-        fitting = [s for s in said if not s.person and _is_done(s)]
+        fitting = [s for s in said if not (s.person or s.planned) and _is_done(s) and self._is_full(s)]
         return self.entries(self.ranked(fitting), most)
+
+    def _is_full(self, said: Statement) -> bool:
+        """It says what was done: `All good now.` does not."""
+        return said.bullet or len(said.text.split()) >= 7 or bool(self.worth.items(said.text)) or _cjk(said.text)
 
     def pending(self, said: Sequence[Statement], most: int) -> list[Entry]:
         """What the agent says is next, newest first."""

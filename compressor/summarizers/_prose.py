@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from compressor.brief import Task
@@ -13,6 +13,8 @@ from compressor.summarizers._cues import Cues, Hits
 
 #: Characters of one text that are read: first and last; the middle of a longer one is mostly pasted.
 _HEAD, _TAIL = 12_000, 4_000
+#: Of a request only the beginning: what is longer is mostly pasted.
+_ASKED: Final = 1_500
 _LONGEST: Final = 420
 
 _BULLET: Final = re.compile(r"(?:[-*•+]|\d{1,2}[.)、])\s+(?:\[([ xX])\]\s+)?")
@@ -21,6 +23,11 @@ _END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`*(\[])|(?<=[。！？；])\s*
 _MARKS: Final = re.compile(r"\*\*|__(?=\S)|[✅✓✔☑❌⚠🎉🚀]\ufe0f?\s*")
 _LINK: Final = re.compile(r"\[([^\]\n]{1,200})\]\((?:[^()\s]{1,500})\)")
 _EMPTY_LEAD: Final = re.compile(r"(?:here|let me|i['’]ll|now|looking|以下|如下)\b", re.IGNORECASE)
+#: Lines of code that stand in prose without a fence.
+_CODE: Final = re.compile(
+    r"(?:print\(|import \w|from \S+ import |def \w+\(|class \w+[(:]|return\b.*[()]|[\w.\[\]]+ = |at \S+\(|File \".{1,200}\", line \d)"
+    r"|[\w.]+\([^()]{0,200}\)[;:]?\Z|#!"
+)
 #: Tools whose results are another agent's report: prose, not output.
 _REPORT_KEYS: Final = frozenset({"subagent_type", "agent_type", "subagent"})
 
@@ -38,6 +45,7 @@ class Statement:
         bullet: it is a list item.
         box: a ticked (True) or open (False) check box, else None.
         hits: cue lists that hit in it; of a list item also those of its heading, as `heading:NAME`.
+        planned: it stands in a plan that was put before the person.
         place: its number within the message, from 0.
     """
 
@@ -50,13 +58,15 @@ class Statement:
     box: bool | None
     hits: Hits
     place: int
+    planned: bool = False
 
     @property
     def whole(self) -> str:
         """The statement, with the sentence before it if it begins with a pronoun."""
         at = self.hits.get("pronoun")
         if not self.bullet and at and at[0] == 0 and self.before and len(self.before) + len(self.text) < _LONGEST:
-            return f"{self.before} {self.text}"
+            gap = "" if self.before[-1] in "。！？；" else " "
+            return f"{self.before}{gap}{self.text}"
         return self.text
 
     @property
@@ -74,7 +84,9 @@ def statements(task: Task, cues: Cues, indexes: Sequence[int]) -> list[Statement
         for part in message.parts:
             if _is_prose(message, part, reports):
                 person = message.role is Role.USER and part.type is PartType.TEXT
-                out += _cut(_bounded(part.text), index, cues, person=person)
+                text = part.text[:_ASKED] if person else _bounded(part.text)
+                cut = _cut(text, index, cues, person=person)
+                out += (replace(s, planned=True) for s in cut) if part.type is PartType.TOOL_CALL else cut
     return out
 
 
@@ -125,7 +137,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool, bool | None]]:
         line = raw.strip()
         if line.startswith(("```", "~~~")):
             fenced = not fenced
-        elif line and not fenced and line[0] not in "|<>{}":
+        elif line and not fenced and line[0] not in "|<>{}$\\" and not _CODE.match(line):
             item = _BULLET.match(line)
             if item:
                 box = None if item.group(1) is None else item.group(1) != " "

@@ -178,7 +178,8 @@ class _Writer:
         sources: list[str] = []
         last = self._last_words()
         if last:
-            parts.append(clip(_joined(s.text for s in last), 480))
+            lead = f"{last[0].heading}: " if last[0].bullet and last[0].leads else ""
+            parts.append(clip(lead + _joined(s.text for s in last), 480))
             sources.append(f"#{last[0].message}")
             for said in last:
                 self.judge.told.add_text(said.text)
@@ -189,7 +190,7 @@ class _Writer:
         for command, passed, at in self.read.outcomes.checks[-2:]:
             parts.append(f"`{command}`: {'ok' if passed else self.labels['failed']}")
             sources.append(f"#{at}")
-        return Entry(" ".join(p if p[-1:] in ".。!！…" else f"{p}." for p in parts), tuple(dict.fromkeys(sources)))
+        return Entry(" ".join(p if p[-1:] in ".。!！?？…" else f"{p}." for p in parts), tuple(dict.fromkeys(sources)))
 
     def _last_words(self) -> list[Statement]:
         """Up to four telling statements of the agent's last message that has any."""
@@ -274,7 +275,7 @@ class _Writer:
         says = self._said_of(ranked)
         out = [self._file(f, root, says.get(f.path)) for f in ranked]
         if root and len(out) > 1:
-            out.insert(0, FileNote(root, purpose=self.labels["root"]))
+            out.insert(0, FileNote(root, purpose=self.labels["root"], sources=out[0].sources[:1]))
         return tuple(out)
 
     def _touched_in_leaving(self, file: Seen) -> bool:
@@ -310,7 +311,7 @@ class _Writer:
     def _described(said: Statement, by_name: Mapping[str, Seen], out: dict[str, Statement]) -> None:
         for name, file in by_name.items():
             at = said.text.find(name)
-            if 0 <= at < said.hits["describes"][0] and not file.purpose:
+            if 0 <= at < min(said.hits["describes"][0], 40) and not file.purpose:
                 old = out.get(file.path)
                 if old is None or not old.bullet and len(said.text) < len(old.text):
                     out[file.path] = said
@@ -332,9 +333,9 @@ class _Writer:
         return FileNote(
             path=path,
             purpose=file.purpose or (said.text if said and not item else ""),
-            exports=tuple(public[:8]),
-            dependencies=tuple(_telling_imports(file.imports)[:5]),
-            entry_points=tuple(file.entries)[:4],
+            exports=_within(public, 8, 170),
+            dependencies=_within(_telling_imports(file.imports), 4, 120),
+            entry_points=_within(list(file.entries), 4, 80),
             notes=", ".join(done),
             sources=tuple(f"#{i}" for i in sources),
         )
@@ -366,6 +367,17 @@ def _is_scratch(file: Seen) -> bool:
 
 def _message_of(task: Task, part: int) -> int:
     return task.session.parts[part].message
+
+
+def _within(names: Sequence[str], most: int, room: int) -> tuple[str, ...]:
+    """The first names, so many and so long at most."""
+    out: list[str] = []
+    for name in names[:most]:
+        room -= len(name) + 2
+        if room < 0 and out:
+            break
+        out.append(clip(name, 100))
+    return tuple(out)
 
 
 def _telling_imports(imports: Mapping[str, None]) -> list[str]:
