@@ -24,6 +24,8 @@ _NUMBER: Final = re.compile(
     rf"\s?(?:(?<=[^\w)])(?P<minus>[-+]))?(?P<numeral>{_numerals.NUMERAL})",
     re.ASCII,
 )
+#: The `30` of `1h30m`: tried only where a number has just ended.
+_GLUED: Final = re.compile(r"(?P<sign>(?!))?(?P<money>(?!))?(?P<minus>(?!))?(?P<numeral>\d{1,4})(?=\s?[a-z])", re.ASCII)
 _HAN: Final = re.compile(
     rf"(?P<cent>百分之)(?P<a>[{_numerals.HAN_DIGITS}点\d.]+)|(?P<down>[{_numerals.HAN_DIGITS}]+)分之(?P<up>[{_numerals.HAN_DIGITS}]+)"
     rf"|(?P<half>半)个?(?=小时|钟头|天|年|月|秒|分钟)"
@@ -68,7 +70,7 @@ def _digit_numbers(plain: str) -> Iterator[Number]:
 
 def _quantities(plain: str, start: int, end: int) -> Iterator[Number]:
     at = start
-    while match := _NUMBER.search(plain, at, end):
+    while match := (_GLUED.match(plain, at, end) if at > start else None) or _NUMBER.search(plain, at, end):
         number = _quantity(plain, match)
         if number:
             yield number
