@@ -327,10 +327,8 @@ def _whole_items(session: Session, change: Compaction) -> Iterator[int]:
 def seam(session: Session, change: Compaction) -> int:
     """`brief_at`, moved to before what it would tear apart: a call and its results, or the items of one answer."""
     first: dict[str, int] = {}
-    stretches: list[tuple[int, int]] = []
-    for m in session.messages:
-        if m.index not in change.dropped:
-            stretches.append((first.setdefault(m.group, m.index), m.index))
+    kept = [m for m in session.messages if m.index not in change.dropped]
+    stretches = [(first.setdefault(m.group, m.index), m.index) for m in kept]
     for call in session.calls:
         if call.message >= 0 and call.message not in change.dropped:
             stretches += ((call.message, r) for r in call.results if r not in change.dropped)

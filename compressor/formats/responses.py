@@ -95,7 +95,20 @@ def is_item(value: Any) -> bool:
     if not isinstance(value, dict) or "tool_calls" in value:
         return False
     kind = value.get("type")
-    return kind in _TELLING or (kind in (None, "message") and value.get("role") in _ROLES and "content" in value)
+    return (kind in _TELLING and _has_its_key(kind, value)) or (
+        kind in (None, "message") and value.get("role") in _ROLES and "content" in value
+    )
+
+
+def _has_its_key(kind: str, value: dict[str, Any]) -> bool:
+    """Other tools have records of the same type: an item of this format has this key besides."""
+    if kind in _SERVER:
+        return "id" in value
+    if kind in _CALLS or kind in _OUTPUTS:
+        return "call_id" in value
+    return {"reasoning": "summary", "item_reference": "id", "compaction_trigger": "type"}.get(
+        kind, "encrypted_content"
+    ) in value
 
 
 def find(value: Any) -> Iterator[Where]:

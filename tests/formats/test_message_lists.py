@@ -7,7 +7,7 @@ import pytest
 
 from compressor import plugins
 
-NAMES = ("responses",)
+NAMES = ("langchain", "responses")
 
 
 def every(find):
