@@ -79,18 +79,28 @@ def _plain(name: str, raw: Any) -> Any:
         if raw[:2] == _GZIP:
             return gzip.decompress(raw)
         if raw[:4] == _ZSTD:
-            import zstandard
-
-            # frames written by streaming tools carry no size, and a file may hold several
-            with zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as stream:
-                return stream.read()
-    except (OSError, EOFError, zlib.error, ValueError, RuntimeError) as error:
-        raise _damaged(name, error) from error
-    except Exception as error:
-        if type(error).__name__ != "ZstdError":
-            raise
+            return _unpack_zstd(raw)
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise _damaged(name, error) from error
     return raw
+
+
+def _unpack_zstd(raw: Any) -> bytes:
+    """All frames of a file; a frame that ends too early is an error, which a stream reader would pass over."""
+    import zstandard
+
+    out: list[bytes] = []
+    rest = bytes(raw)
+    while rest:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            out.append(frame.decompress(rest))
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from error
+        if not frame.eof:
+            raise ValueError("cut short")
+        rest = frame.unused_data
+    return b"".join(out)
 
 
 def _damaged(name: str, error: Exception) -> ReadError:

@@ -156,3 +156,23 @@ def assert_compacted(transcript: Transcript, change: Compaction) -> Transcript:
 
 def load(path: Path) -> Transcript:
     return read(open_source(path))
+
+
+def invalid(transcript: Transcript) -> set[str]:
+    """What the format's schema says against the records, as words without places."""
+    import json
+
+    from jsonschema import Draft202012Validator
+
+    from compressor.data import resource
+    from compressor.formats._records import loads
+
+    schema = json.loads(resource(f"schemas/{transcript.format}.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    found = set()
+    for record in transcript.records:
+        if record.kind not in ("blank", "unreadable", "other"):
+            value = loads(bytes(transcript.raw[record.start : record.end]).strip())
+            found.update(f"{record.kind}: {e.message[:200]}" for e in validator.iter_errors(value))
+    return found

@@ -34,3 +34,12 @@ def test_under_a_new_id(path: Path):
     if session.messages:
         out = laws.assert_compacted(transcript, laws.compaction(session, new_id="3f0c"))
         assert out.sessions[0].id == "3f0c"
+
+
+@pytest.mark.parametrize("path", FILES, ids=laws.name)
+def test_the_schema_holds(path: Path):
+    transcript = laws.load(path)
+    out = laws.rewrite(transcript, laws.compaction(transcript.sessions[0]))
+
+    assert laws.invalid(transcript) == set()
+    assert laws.invalid(out) == set()
