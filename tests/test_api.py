@@ -8,15 +8,29 @@ import pytest
 import compressor
 from compressor import ConfigError, ReadError, Verdict
 
-MESSAGES = [
+MESSAGES: list[dict[str, object]] = [
     {"role": "system", "content": "You are a careful engineer. Never push to main."},
     {"role": "user", "content": "Find out why the build of release 4.2.1 fails, and mend it."},
     *(
-        {"role": role, "content": text}
+        message
         for i in range(40)
-        for role, text in (
-            ("assistant", f"Step {i}: I looked at src/module_{i}.py and its tests; nothing is wrong there so far."),
-            ("user", f"Fine, go on with the next module. {'This one is large. ' * 20}"),
+        for message in (
+            {
+                "role": "assistant",
+                "content": f"Step {i}: next is module {i}.",
+                "tool_calls": [
+                    {
+                        "id": f"call_{i}",
+                        "type": "function",
+                        "function": {"name": "read", "arguments": json.dumps({"path": f"src/module_{i}.py"})},
+                    }
+                ],
+            },
+            {
+                "role": "tool",
+                "tool_call_id": f"call_{i}",
+                "content": "".join(f"line {n} of module {i} adds nothing\n" for n in range(30)),
+            },
         )
     ),
     {"role": "assistant", "content": "The build fails because src/lock.py expects version 3."},
