@@ -165,6 +165,7 @@ class Message:
         sidechain: an inner step of a sub-agent whose return stands in the parent.
         generation: how many summaries deep the text is; 0 is an original.
         opaque: encrypted or signed content that must be carried as it is.
+        regainable: context that the harness writes (instruction files, skills, environment): it also stands elsewhere.
         time: the record's own time stamp, as written, or "".
     """
 
@@ -183,6 +184,7 @@ class Message:
     pinned: bool = False
     opaque: bool = False
     time: str = ""
+    regainable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,6 +432,7 @@ class Comparison:
         baseline: integrity findings that already stood in the original file.
         integrity: integrity findings of the output file.
         files: names of the original and of the output, for the places of findings; "" inside a run.
+        raw: bytes of the original file: what its invisible fields say is not invented.
         shared: what the checks of one run have worked out, so that each thing is worked out once.
     """
 
@@ -444,4 +447,5 @@ class Comparison:
     baseline: Sequence[Finding] = ()
     integrity: Sequence[Finding] = ()
     files: tuple[str, str] = ("", "")
+    raw: Any = b""
     shared: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)

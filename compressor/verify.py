@@ -120,6 +120,7 @@ def compare(before: Transcript, session: Session, after: Transcript, output: Ses
         baseline=_integrity(before),
         integrity=_integrity(after),
         files=(before.path, after.path),
+        raw=before.raw,
     )
 
 

@@ -20,6 +20,13 @@ _DIGITS: Final = re.compile(r"\d[\d,._'’]*")
 #: What may stand beside a stretch that is a whole statement.
 _BORDER: Final = frozenset("\n\r.!?;:,。！？；：，、()（）\"'“”‘’「」`*-–—|>#[]")
 _SHOWN: Final = 160
+#: Shorter words are not looked for in the file's invisible fields.
+_LEAST: Final = 4
+#: What a tool writes around the summary of its own.
+_HARNESS: Final = re.compile(
+    r"This session is being continued from a previous conversation|If you need specific details from before compaction"
+    r"|(?:Please )?[Cc]ontinue the conversation from where (?:we|it) left"
+)
 
 
 class Compared:
@@ -62,7 +69,7 @@ class Compared:
             out += cut(self.message(part), part)
         for part, source in self.alignment.altered:
             out += [s for s in cut(self.message(part), part) if s.text not in source.text]
-        return [s for s in out if not self.is_verbatim(s)]
+        return [s for s in out if not _HARNESS.match(s.text) and not self.is_verbatim(s)]
 
     def message(self, part: Part) -> Message:
         """The output's message of a part."""
@@ -149,7 +156,17 @@ class Compared:
 
     def has_word(self, word: str) -> bool:
         """Whether the original has this word or name, whatever its letter case."""
-        return _bordered(word.lower(), self.original_lower)
+        return _bordered(word.lower(), self.original_lower) or self._in_file(word)
+
+    def _in_file(self, word: str) -> bool:
+        """The word in the file's own fields (ids, names of arguments, branches, times), as it is written."""
+        if not word.isascii() or len(word) < _LEAST:
+            return False
+        found: int = self.comparison.raw.find(word.encode())
+        return found >= 0 and _bordered(word, self._around(found, len(word)))
+
+    def _around(self, at: int, size: int) -> str:
+        return bytes(self.comparison.raw[max(0, at - 1) : at + size + 2]).decode("utf-8", "replace")
 
     # -- findings
 

@@ -59,5 +59,10 @@ def _is_words(kind: str, word: str) -> bool:
     if kind == "path":
         return bool(_SLASHED.fullmatch(word)) and not _FILE_LIKE.search(word) or word.count("/") == len(word)
     if kind == "code":
-        return bool(re.fullmatch(r"\d+(?:st|nd|rd|th|s|x|k|K|M|G|kB|KB|MB|GB|ms|h|m|d|px|am|pm)?(?:-[a-z]+)*", word))
+        return bool(
+            re.fullmatch(
+                r"\d+(?:st|nd|rd|th|[smhdxkKMGTB]|[kKMGT]i?[Bb]|[mnu]s|hrs?|min|mins|secs?|days?|px|am|pm|bit|fps)?(?:-[a-z]+)*",
+                word,
+            )
+        )
     return False

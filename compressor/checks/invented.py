@@ -16,6 +16,7 @@ from compressor.checks._counts import countable
 from compressor.checks._cutshort import cut_of
 from compressor.checks._items import Item, items
 from compressor.checks._statements import Statement
+from compressor.checks._verdicts import replaced
 from compressor.guards.numbers import Number
 from compressor.model import Comparison, Finding
 
@@ -35,14 +36,21 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
 
 
 def _all(compared: Compared) -> Iterator[Finding]:
+    told = {(id(r.mention.statement), r.mention.text) for r in replaced(compared)}
     for statement in compared.new:
         taken: list[tuple[int, int]] = []
         for item in items(statement.text):
             taken.append((item.start, item.end))
-            if not _known(item, compared):
+            if (
+                (id(statement), item.text) not in told
+                and not _is_example(item, statement)
+                and not _known(item, compared)
+            ):
                 yield _finding(item.kind, item.text, statement, compared)
         for number in statement.numbers:
             if any(a < number.end and number.start < b for a, b in taken):
+                continue
+            if (id(statement), number.text) in told:
                 continue
             if not _is_mark(number, statement) and not _number_known(number, statement, compared):
                 yield _finding("number", number.text, statement, compared)
@@ -68,6 +76,16 @@ def _known(item: Item, compared: Compared) -> bool:
         if loose.isalpha() and loose in re.sub(r"[\W_]+", "", compared.original_lower):
             return True
     return cut_of(item, compared) is not None
+
+
+_EXAMPLE: Final = re.compile(
+    r"(?:e\.g\.,?|for example,?|such as|like|例如|比如|譬如|<[^<>]{0,40})\s*[(\"'`]*$", re.IGNORECASE
+)
+
+
+def _is_example(item: Item, statement: Statement) -> bool:
+    """A proposal or a stand-in (`e.g. helpers.py`, `<project-hash>`), which claims nothing."""
+    return bool(_EXAMPLE.search(statement.text[max(0, item.start - 48) : item.start]))
 
 
 def _pieces_known(word: str, compared: Compared) -> bool:

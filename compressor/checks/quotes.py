@@ -70,8 +70,24 @@ def _quotes(compared: Compared, said: _Said) -> Iterator[Finding]:
             before = statement.text[max(0, match.start() - 120) : match.start()]
             if len(bag(quote)) < _WORDS and len(quote) < 6:
                 continue
-            if _USER.search(before) and not said.has(quote):
+            if _is_users(before, quote) and not said.has(quote):
                 yield _finding(quote, statement, compared)
+
+
+_NEAR: Final = re.compile(
+    r"^[\s:,：，]*(?:that|to|me|us|us|them|it|as|was|is|with|directly|explicitly|again|then|道|说|是|为|过|了|的是)?[\s:,：，(\"'“「*_]*$"
+)
+
+
+def _is_users(before: str, quote: str) -> bool:
+    """Whether the words before a quote give it to the user; a short quote must stand right behind them."""
+    last = None
+    for last in _USER.finditer(before):
+        pass
+    if last is None or re.search(r"\b(?:I|we|assistant|agent|model)\b|助手|我", before[last.end() :]):
+        return False
+    gap = before[last.end() :]
+    return bool(_NEAR.match(gap)) or (len(gap) <= 40 and len(bag(quote)) > 3 and not re.search(r"[.!?。！？]", gap))
 
 
 def _finding(quote: str, statement: Statement, compared: Compared) -> Finding:

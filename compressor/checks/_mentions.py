@@ -1,0 +1,119 @@
+"""The numbers and names that a statement mentions, with the words around each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from compressor.checks._compared import Compared
+from compressor.checks._items import items
+from compressor.checks._statements import Statement
+from compressor.checks._terms import Term
+from compressor.guards.numbers import Number, same
+
+#: So many words on each side of a mention say what is said of it.
+_WINDOW: Final = 4
+_CAPITAL: Final = re.compile(r"(?<![\w.@/#`-])[A-Z][a-zà-ÿ]+(?:[A-Z][a-z]+)*(?![\w@/.-]*[/@])")
+_INITIAL: Final = re.compile(r"(?:^|[.!?:;•\"“(\[|/-]|\*\*|[-*+] )\s*[*_`\"'“‘(]*$")
+
+
+@dataclass(frozen=True, eq=False)
+class Mention:
+    """A number or name in a statement: `statement.text[start:end]`."""
+
+    statement: Statement
+    start: int
+    end: int
+    family: str
+    text: str
+    number: Number | None = None
+
+    @property
+    def key(self) -> str:
+        return self.text.strip("`*_\"'()./").casefold()
+
+    def is_same(self, other: Mention) -> bool:
+        """Whether both mention the same: an equal value in any notation, an equal name, the same file."""
+        if self.number is not None or other.number is not None:
+            return self.number is not None and other.number is not None and same(self.number, other.number)
+        a, b = self.key, other.key
+        return a == b or (self.family == "path" and (a.endswith(f"/{b}") or b.endswith(f"/{a}")))
+
+    def may_replace(self, other: Mention) -> bool:
+        """Whether one can have been written in place of the other."""
+        if self.number is not None and other.number is not None:
+            return _comparable(self.number, other.number)
+        return self.family == other.family
+
+
+_QUANTITIES: Final = frozenset({"percent", "money", "size", "duration", "measure", "count", "number"})
+
+
+def _comparable(a: Number, b: Number) -> bool:
+    if a.kind == b.kind:
+        return a.kind != "count" or a.unit == b.unit or not a.unit or not b.unit
+    return (
+        a.kind in _QUANTITIES and b.kind in _QUANTITIES and ("number" in (a.kind, b.kind) or a.text[-1:] == b.text[-1:])
+    )
+
+
+def mentions(statement: Statement, names: frozenset[str]) -> list[Mention]:
+    """All mentions of a statement, in order; `names` are the proper names of the original."""
+    text = statement.text
+    found = [Mention(statement, i.start, i.end, _FAMILY.get(i.kind, i.kind), i.text) for i in items(text)]
+    taken = [(m.start, m.end) for m in found]
+    for number in statement.numbers:
+        if not _overlaps(number.start, number.end, taken):
+            found.append(Mention(statement, number.start, number.end, "number", number.text, number))
+            taken.append((number.start, number.end))
+    for match in _CAPITAL.finditer(text):
+        if match.group() in names and not _overlaps(match.start(), match.end(), taken):
+            found.append(Mention(statement, match.start(), match.end(), "name", match.group()))
+    return sorted(found, key=lambda m: m.start)
+
+
+_FAMILY: Final = {
+    "file": "path",
+    "code": "id",
+    "ticket": "id",
+    "uuid": "id",
+    "hash": "id",
+    "mail": "name",
+    "variable": "symbol",
+}
+
+
+def _overlaps(start: int, end: int, taken: Iterable[tuple[int, int]]) -> bool:
+    return any(a < end and start < b for a, b in taken)
+
+
+def proper_names(compared: Compared) -> frozenset[str]:
+    """Words that the original writes with a capital inside its sentences, and never without."""
+    known = compared.comparison.shared.get("names")
+    if known is None:
+        found: set[str] = set()
+        for statement in compared.index.statements:
+            if not statement.prose:
+                continue
+            for match in _CAPITAL.finditer(statement.text):
+                if not _INITIAL.search(statement.text[max(0, match.start() - 12) : match.start()]):
+                    found.add(match.group())
+        known = frozenset(n for n in found if not re.search(rf"(?<!\w){n.lower()}(?!\w)", compared.original_text))
+        compared.comparison.shared["names"] = known
+    assert isinstance(known, frozenset)
+    return known
+
+
+def around(mention: Mention) -> tuple[list[str], list[str]]:
+    """The words before and behind a mention, nearest first."""
+    terms = mention.statement.terms
+    before = [t[2] for t in terms if t[1] <= mention.start][-_WINDOW:]
+    after = [t[2] for t in terms if t[0] >= mention.end][:_WINDOW]
+    return before[::-1], after
+
+
+def own(mention: Mention) -> Iterable[Term]:
+    """The terms that are the mention itself."""
+    return (t for t in mention.statement.terms if t[0] < mention.end and mention.start < t[1])
