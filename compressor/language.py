@@ -86,7 +86,7 @@ def language(session: Session) -> str:
 def _request_texts(session: Session) -> list[str]:
     messages = [m for m in session.messages if m.role is Role.USER and not m.abandoned]
     typed = [m for m in messages if m.origin is Origin.PERSON] or messages
-    return [_FENCED.sub(" ", p.text) for m in typed for p in m.parts if p.type is PartType.TEXT]
+    return [_FENCED.sub(" ", p.text[: 4 * _PER_REQUEST]) for m in typed for p in m.parts if p.type is PartType.TEXT]
 
 
 def language_of(text: str) -> tuple[str, int]:

@@ -48,6 +48,7 @@ _IMPORT: Final = re.compile(
       |.{0,200}\bfrom\s+['"]([^'"\n]{1,120})['"]|.{0,80}\brequire\(['"]([^'"\n]{1,120})['"]\)""",
     re.VERBOSE,
 )
+_MODULE: Final = re.compile(r"[A-Za-z_@.~][\w./@:+-]*\Z")
 _ENTRY: Final = re.compile(
     r"""if\s+__name__\s*==\s*['"](__main__)|func\s+(main)\(\)|(?:async\s+)?fn\s+(main)\(|(?:public\s+static\s+void|int)\s+(main)\(
       |\s*@?\w+\.(get|post|put|delete|patch|route|websocket)\(\s*['"](/[^'"\n]{0,80})['"]
@@ -112,7 +113,9 @@ class Seen:
                 name = next(g for g in found.groups() if g)
                 self.exports[name] = self.exports.get(name, False) or _is_public(word, name)
             if (word in _IMPORTS or line[:2] in ('\t"', "  ") and line[-1:] == '"') and (found := _IMPORT.match(line)):
-                self.imports.setdefault(next((g for g in found.groups() if g), ""))
+                name = next((g for g in found.groups() if g), "")
+                if _MODULE.match(name) and name != "__future__":
+                    self.imports.setdefault(name)
             if line.startswith(_ENTRIES) or "(" in line and ("/" in line or "parser" in line) or "\tUse:" in line:
                 found = _ENTRY.match(line)
                 if found:

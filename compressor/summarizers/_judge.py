@@ -18,6 +18,11 @@ _LIST: Final = {"decision": "chosen"}
 _COMMA: Final = re.compile(r"[,，]\s*")
 _LEAD: Final = re.compile(r"^(?:so |then |and |but |now |therefore,? |我(?:会|将|们|来|先)?)+", re.IGNORECASE)
 _GOING_TO: Final = re.compile(r"^(?:also |now |just )?(?:going to |planning to )?", re.IGNORECASE)
+_LABEL: Final = re.compile(r"^(?:decisions?|决定)[^:：]{0,20}[:：]\s*", re.IGNORECASE)
+#: "since 04:12" gives a time, not a reason.
+_TIME: Final = re.compile(
+    r"since\s+(?:\d|last\b|yesterday\b|then\b|the (?:last|first|beginning|start)\b)", re.IGNORECASE
+)
 _ANNOUNCED: Final = re.compile(r"\bI['’](?:ll|m)\s|\blet me\s|我(?:先|来|将|会)", re.IGNORECASE)
 _NEXT_UP: Final = re.compile(
     r"(?:next|meanwhile|after|then|once|while|waiting)\b.{0,80}?(?:\bI['’](?:ll|m)\s|\bstep now\b)", re.IGNORECASE
@@ -105,12 +110,13 @@ class Judge:
         decision, reason = _halves(said)
         if len(decision) < 12 - 8 * _cjk(decision) or len(reason) < 12 - 8 * _cjk(reason):
             return None
-        if said.text.endswith(("?", "？")) or "?" in decision:
+        if said.text.endswith(("?", "？")) or "?" in decision or _TIME.search(said.text):
             return None
         hits = self.cues.find(decision)
         start = hits.get("chatter")
-        intends = start is not None and start[0] == 0
-        if start and intends:
+        intends = start is not None and start[0] == 0 or hits.get("chosen", (1, 0))[0] == 0
+        decision = _LABEL.sub("", decision)
+        if start and start[0] == 0:
             decision = _GOING_TO.sub("", decision[start[1] :].strip(" ,，"))
             hits = self.cues.find(decision)
         look, decide = hits.get("look", (99, 0))[0], hits.get("decide", (99, 0))[0]

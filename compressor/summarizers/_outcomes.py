@@ -14,6 +14,8 @@ from compressor.summarizers._prose import clip
 _COMMAND_KEYS: Final = ("command", "cmd", "script", "code", "input")
 _TARGET_KEYS: Final = ("file_path", "filePath", "path", "notebook_path", "target_file", "pattern", "url", "query")
 _FRONT, _BACK = 400, 1_600
+#: Characters of a command that are read.
+_COMMAND: Final = 10_000
 
 _EXIT: Final = re.compile(
     r"(?:exit(?:ed with)? (?:code|status)|returncode|exit_code|exit code)[\"']?\s*[:=]?\s*(\d{1,3})", re.IGNORECASE
@@ -153,8 +155,11 @@ class _Open:
         self.by_key[key] = replace(failure, times=times)
 
     def passed(self, keys: Sequence[str]) -> None:
+        """A success makes good earlier failures of the same, and of a part of it (`pytest` after `pytest a.py`)."""
         for key in keys:
-            self.by_key.pop(key, None)
+            whole = f"{key} " if " " in key else f"{key}\n"
+            for old in [k for k in self.by_key if k == key or k.startswith(whole)]:
+                del self.by_key[old]
 
 
 def outcomes(all_steps: Sequence[Step], cues: Cues) -> Outcomes:
@@ -192,7 +197,7 @@ def signatures(step: Step) -> list[str]:
         return [f"{step.call.name.lower()} {step.target}"]
     out = []
     for piece in _SPLIT.split(step.command[:2_000])[:12]:
-        words = [w for w in piece.split("|")[0].split()[:12] if "=" not in w and w[:1] not in "-<>2"]
+        words = [w for w in piece.split("|")[0].split()[:12] if "=" not in w and w[:1] not in "-<>2" and w != "./..."]
         if words and words[0] not in _SETUP:
             out.append(" ".join(words[: 2 if words[0] == "git" else 3]))
     return out or [f"{step.call.name.lower()} {step.command[:80]}"]
@@ -250,12 +255,13 @@ def _published(step: Step) -> Iterator[str]:
     """Commits, pull requests and issues that a successful command made, with their hash or address."""
     if not step.command:
         return
-    if _COMMIT.search(step.command):
-        subject = _commit_subject(step.command)
+    command = step.command[:_COMMAND]
+    if _COMMIT.search(command):
+        subject = _commit_subject(command)
         if subject:
             found = _HASH.search(step.result[:2_000])
             yield f"commit {found.group(1)}: {subject}" if found else f"commit: {subject}"
-    for kind, title in _PULL.findall(step.command):
+    for kind, title in _PULL.findall(command):
         address = _URL.search(step.result)
         yield f"{'PR' if kind == 'pr' else 'issue'}: {title}" + (f" ({address.group()})" if address else "")
 

@@ -108,26 +108,30 @@ def _bounded(text: str) -> str:
 
 
 def _cut(text: str, message: int, cues: Cues, *, person: bool) -> Iterator[Statement]:
-    heading, heading_hits = "", {}
+    heading = ""
+    heading_hits: dict[str, tuple[int, int]] = {}
     lead_in = False
     place = 0
     for line, bullet, box in _lines(text):
         head = None if bullet else _HEADING.match(line)
+        sentences = [line] if bullet else _END.split(line)
         if head:
-            lead_in = head.group(3) is not None
-            heading = _END.split(clean(head.group(1) or head.group(2) or head.group(3)))[-1].rstrip(":：")
-            heading_hits = {f"heading:{name}": at for name, at in cues.find(heading).items()}
-            continue
-        if lead_in and not bullet:
+            # "Found it. Two things are wrong:" says something before it leads in
+            sentences = sentences[:-1] if head.group(3) else []
+        if not bullet and (head is None or sentences) and lead_in:
             heading, heading_hits, lead_in = "", {}, False
         before = ""
-        for sentence in [line] if bullet else _END.split(line):
-            said = clean(sentence)
+        for sentence in sentences:
+            said = clean(sentence).rstrip("；;，, ")
             if len(said) < 2:
                 continue
             hits = {**heading_hits, **cues.find(said)}
             yield Statement(clip(said), message, person, heading, before, bullet, box, hits, place)
             before, place = said, place + 1
+        if head:
+            lead_in = head.group(3) is not None
+            heading = _END.split(clean(head.group(1) or head.group(2) or head.group(3)))[-1].rstrip(":：")
+            heading_hits = {f"heading:{name}": at for name, at in cues.find(heading).items()}
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool, bool | None]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from compressor.brief import Brief, Decision, Entry, FileNote, Task
@@ -77,7 +77,11 @@ class _Writer:
         leaving = [m.index for m in self.kept if m.index in task.leaving and m.generation == 0]
         said = statements(task, self.cues, leaving)
         done = steps(task.session)
-        self.read = _Read(said, done, outcomes(done, self.cues), plan(task.session), files(task.session))
+        newest = plan(task.session)
+        # two requests later a plan that nobody has touched speaks of another matter
+        if sum(m.index > newest.at for m in self.requests()) > 1:
+            newest = replace(newest, steps=())
+        self.read = _Read(said, done, outcomes(done, self.cues), newest, files(task.session))
         worth = Worth(task.value, said, task.focus)
         self.judge = Judge(self.cues, worth, Told(), len(task.session.messages))
 

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compressor import tokens
 from compressor.brief import Brief
 from compressor.briefs import render, to_json, validate
 from compressor.language import language, lexicon
 from compressor.model import Fact, Level, Mode, Session
 from compressor.plugins import load
 
+from .golden import BUDGET, NAMES, golden, write
 from .sessions import Row, session, task, words
 
 extractive = load("summarizers", "extractive")
@@ -398,6 +400,14 @@ def holds(told: Brief, of: Session, budget: int, tag: str) -> None:
         text = getattr(entry, "text", "x")
         assert not text or entry.sources, entry
         assert all(0 <= int(s[1:]) < len(of.messages) for s in entry.sources)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_briefs_of_the_fixtures(name: str) -> None:
+    text = write(name)
+
+    assert tokens.count(text) <= BUDGET
+    assert text == golden(name).read_text("utf-8")
 
 
 CORPUS = os.environ.get("COMPRESS_CORPUS", "")
