@@ -15,7 +15,7 @@ import orjson
 from compressor import __version__, plugins, rulefile, yamlfile
 from compressor.data import resource
 from compressor.errors import ConfigError
-from compressor.rulefile import Rule, RuleFile, Verb
+from compressor.rulefile import Blame, Rule, RuleFile, Verb
 from compressor.schemacheck import check
 from compressor.yamlfile import Document, Steps
 
@@ -143,7 +143,7 @@ class _Entry:
 
     file: RuleFile
     override: Mapping[str, Any] = field(default_factory=dict)
-    blame: tuple[Document, Steps] | None = None
+    blame: Blame = field(default_factory=dict)
     off: bool = False
 
     def rule(self) -> Rule:
@@ -210,11 +210,11 @@ def _add(entries: dict[str, _Entry], document: Document, index: int) -> None:
             continue
         check(document, {**rulefile.schema("rule"), "required": []}, inside, "the override") if override else None
         merged = {**before.override, **override}
-        if "with" in override and "with" in before.override:
-            merged["with"] = {**before.override["with"], **override["with"]}
-        entries[name] = replace(
-            before, override=merged, blame=(document, inside) if override else before.blame, off=False
-        )
+        if "with" in override:
+            merged["with"] = {**before.override.get("with", {}), **override["with"]}
+        said = [*override.get("with", {}), *(["action"] if "action" in override else [])]
+        blame = {**before.blame, **dict.fromkeys(said, (document, inside))}
+        entries[name] = replace(before, override=merged, blame=blame, off=False)
 
 
 def _named(entries: Mapping[str, _Entry], document: Document, what: str, steps: Steps) -> Iterator[RuleFile]:

@@ -89,8 +89,9 @@ class Rule:
     line: int = 1
 
 
-#: What an override in a preset may change.
-OVERRIDES: Final = ("level", "with", "action")
+#: Where a preset says something otherwise: for "action" and for each option the document and the steps to the
+#: override in it.
+Blame = Mapping[str, tuple[Document, Steps]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class RuleFile:
         assert isinstance(value, dict)
         return value
 
-    def rule(self, override: Mapping[str, Any] | None = None, blame: tuple[Document, Steps] | None = None) -> Rule:
+    def rule(self, override: Mapping[str, Any] | None = None, blame: Blame | None = None) -> Rule:
         """The rule, with what a preset says otherwise; mistakes in that are the preset's (`blame`)."""
         data = dict(self.data)
         for key, value in (override or {}).items():
@@ -128,7 +129,7 @@ class RuleFile:
             file=self.document.file,
             line=1 if not self.at else self.document.place(self.at).line,
         )
-        _check_plugin(rule, self, override, blame)
+        _check_plugin(rule, self, blame or {})
         return rule
 
     def examples(self) -> Iterator[Example]:
@@ -147,6 +148,8 @@ def read(path: Path | Traversable, file: str = "") -> list[RuleFile]:
     """
     document = yamlfile.load(path, file)
     many = isinstance(document.value, list)
+    if document.value in (None, []):
+        raise document.mistake("the file holds no rule", hint="write `id: …`, one key a line")
     found = []
     for steps in [(i,) for i in range(len(document.value))] if many else [()]:
         check(document, schema("rule"), steps, "a rule" if many else "the rule")
@@ -236,26 +239,18 @@ def _check_action(rule_file: RuleFile) -> None:
             raise document.mistake('an example has either "text" or "session"', where)
 
 
-def _check_plugin(
-    rule: Rule,
-    rule_file: RuleFile,
-    override: Mapping[str, Any] | None,
-    blame: tuple[Document, Steps] | None,
-) -> None:
+def _check_plugin(rule: Rule, rule_file: RuleFile, blame: Blame) -> None:
     """The kind (or check) exists and takes the options; mistakes stand where they were written."""
     group = "checks" if rule.action.verb is Verb.REQUIRE else "kinds"
-    document, at = rule_file.document, rule_file.at
-    named: Steps = ("action", "require") if group == "checks" else ("kind",)
-    if blame is not None and override and group == "checks" and "action" in override:
-        document, at = blame
+    own = (rule_file.document, rule_file.at)
     try:
         plugin = plugins.load(group, rule.kind)
     except ConfigError as error:
+        document, at = blame.get("action", own) if group == "checks" else own
+        named: Steps = ("action", "require") if group == "checks" else ("kind",)
         raise document.mistake(error.message, (*at, *named), hint=error.hint) from error
-    said = override.get("with", {}) if override and blame is not None else {}
-    own = (rule_file.document, rule_file.at)
     for key in rule.options:
-        document, at = blame if blame is not None and key in said else own
+        document, at = blame.get(key, own)
         _check_option(plugin, document, (*at, "with"), key)
     missing = [key for key in plugin.OPTIONS.get("required", ()) if key not in rule.options]
     if missing:
@@ -264,7 +259,7 @@ def _check_plugin(
         where = (*at, "with") if "with" in rule_file.data else at
         raise document.mistake(message, where, hint=f"add `with: {{{missing[0]}: …}}`")
     for steps, message, hint in plugin.mistakes(rule.options) if hasattr(plugin, "mistakes") else ():
-        document, at = blame if blame is not None and steps[0] in said else own
+        document, at = blame.get(steps[0] if steps else "", own)
         raise document.mistake(message, (*at, "with", *steps), hint=hint)
 
 

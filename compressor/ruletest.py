@@ -57,8 +57,8 @@ test_rules.__test__ = False  # type: ignore[attr-defined]
 
 def run(rule_file: RuleFile, example: Example, document: Document | None = None) -> tuple[str, ...]:
     """The texts that a rule finds in an example; `document` is the file that it stands in, if not the rule's own."""
-    override = {"with": example.options} if example.options else None
-    rule = rule_file.rule(override, (document or rule_file.document, example.at))
+    blame = dict.fromkeys(example.options, (document or rule_file.document, example.at))
+    rule = rule_file.rule({"with": example.options}, blame)
     session = build(rule, example)
     layer = next((word for word in Layer if word in rule.scope.layer), None)
     layers = [layer or _layer(part) for part in session.parts]

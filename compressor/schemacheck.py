@@ -50,11 +50,12 @@ def check(document: Document, schema: Schema, steps: Steps = (), what: str = "")
     if sure(value, schema, schema):
         return
     from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
+    from jsonschema.exceptions import relevance
 
-    worst = best_match(Draft202012Validator(schema).iter_errors(value))
-    if worst is not None:
-        raise _explain(document, worst, steps, what)
+    errors = list(Draft202012Validator(schema).iter_errors(value))
+    if errors:
+        worst = _closest(max(errors, key=relevance))
+        raise _explain(document, worst, steps, what, schema)
 
 
 def sure(value: Any, schema: Schema, root: Schema) -> bool:
@@ -122,6 +123,27 @@ def _sure_number(value: Any, schema: Schema) -> bool:
     return "exclusiveMinimum" not in schema or value > schema["exclusiveMinimum"]
 
 
+def _closest(error: Any) -> Any:
+    """Of several alternatives that all fail the mistake in the one that was meant: whose type fits, if one's does."""
+    if error.validator != "anyOf":
+        return error
+    branches: dict[int, list[Any]] = {}
+    for inner in error.context:
+        branches.setdefault(inner.relative_schema_path[0], []).append(inner)
+    meant = [found for found in branches.values() if not any(map(_other_type, found))]
+    if len(meant) != 1:
+        return error
+    return _closest(max(meant[0], key=lambda inner: len(inner.absolute_path)))
+
+
+def _other_type(error: Any) -> bool:
+    if error.relative_path:
+        return False
+    if error.validator == "enum":
+        return not any(isinstance(error.instance, type(known)) for known in error.validator_value)
+    return bool(error.validator == "type")
+
+
 _KIND_OF: Final = {
     "object": "a mapping",
     "array": "a list",
@@ -133,7 +155,7 @@ _KIND_OF: Final = {
 }
 
 
-def _explain(document: Document, error: Any, steps: Steps, what: str) -> ConfigError:
+def _explain(document: Document, error: Any, steps: Steps, what: str, root: Schema) -> ConfigError:
     here: Steps = (*steps, *error.absolute_path)
     name = f'"{here[-1]}"' if here and isinstance(here[-1], str) else (what if here == steps else "")
     name = name or _owner(here)
@@ -148,7 +170,7 @@ def _explain(document: Document, error: Any, steps: Steps, what: str) -> ConfigE
         hint = nearest(str(error.instance), known)
         return document.mistake(f'{name} cannot be "{_shown(error.instance)}"', here, hint=hint)
     if rule in {"type", "anyOf"}:
-        return document.mistake(f"{name or 'the file'} must be {_wanted(error)}, not {_is(error.instance)}", here)
+        return document.mistake(f"{name or 'the file'} must be {_wanted(error, root)}, not {_is(error.instance)}", here)
     return document.mistake(f"{name} {_bound(rule, error)}", here)
 
 
@@ -165,13 +187,15 @@ def _unknown_key(document: Document, error: Any, here: Steps, name: str) -> Conf
     return document.mistake(f'unknown key "{key}"{inside}', (*here, key), key=True, hint=nearest(key, known))
 
 
-def _wanted(error: Any) -> str:
+def _wanted(error: Any, root: Schema) -> str:
     branches = error.validator_value if error.validator == "anyOf" else [{"type": error.validator_value}]
     words: list[str] = []
     for branch in branches:
-        kinds = branch.get("type", []) if "enum" not in branch else []
-        words += [_KIND_OF[k] for k in ([kinds] if isinstance(kinds, str) else kinds)]
+        if "$ref" in branch:
+            branch = root["$defs"][branch["$ref"].rpartition("/")[2]]  # noqa: PLW2901
+        kinds = branch.get("type", [])
         words += [f'"{k}"' for k in branch.get("enum", [])]
+        words += [_KIND_OF[k] for k in ([kinds] if isinstance(kinds, str) else kinds)]
     unique = list(dict.fromkeys(words))
     return " or ".join([", ".join(unique[:-1]), unique[-1]] if len(unique) > 1 else unique)
 

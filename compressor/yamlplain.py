@@ -29,7 +29,7 @@ _COMMENT: Final = re.compile(r"[ ]*(?: #[^\n]*)?$")
 _INT: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _FLOAT: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,15})\.[0-9]{1,15}")
 #: What could be a number in one of YAML's many notations: not for us to say.
-_NUMBERISH: Final = re.compile(r"[-+.0-9]")
+_NUMBERISH: Final = re.compile(r"[-+]?[.0-9]")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _ODD_WORDS: Final = frozenset({"~", "True", "TRUE", "False", "FALSE", "Null", "NULL"})
 _FORBIDDEN: Final = re.compile("[\t\r\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")

@@ -68,7 +68,11 @@ def mistakes(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...]
         if regexp.search(b"") is not None:
             yield ("pattern", *steps), "matches the empty text", "let it match at least one character"
         if group not in regexp.groupindex and not (isinstance(group, int) and group <= regexp.groups):
-            yield ("group",), f'the pattern has no group "{group}"', f"{pattern}"
+            yield (
+                ("group",),
+                f'the pattern has no group "{group}"',
+                f"groups: {', '.join(regexp.groupindex) or regexp.groups or 'none'}",
+            )
 
 
 @cache
