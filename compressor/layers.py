@@ -49,7 +49,9 @@ class Layers:
     members: Sequence[tuple[int, ...]]
 
 
-def assign(session: Session, counts: Sequence[int], *, tail_calls: int, tail_room: int, pinned: frozenset[int]) -> Layers:
+def assign(
+    session: Session, counts: Sequence[int], *, tail_calls: int, tail_room: int, pinned: frozenset[int]
+) -> Layers:
     """Assign layers.
 
     Args:
@@ -81,7 +83,7 @@ def _is_request(message: Message, part: Part) -> bool:
 def _layer(message: Message, part: Part, pinned: frozenset[int], conclusions: frozenset[int]) -> Layer:
     if message.generation > 0:
         return Layer.SUMMARY
-    if part.ordinal in pinned or message.pinned or message.role is Role.SYSTEM:
+    if part.ordinal in pinned or message.pinned or (message.role is Role.SYSTEM and not message.regainable):
         return Layer.PINNED
     if part.type in (PartType.TOOL_RESULT, PartType.IMAGE):
         return Layer.TOOL_RESULT
@@ -201,7 +203,13 @@ def pastes(text: str) -> tuple[tuple[int, int], ...]:
         end = start + len(line)
         fence = _FENCE.match(line) is not None
         bare = line.strip()
-        if fenced or fence or _LOGGED.match(line[:400]) or len(line) > LONG_REQUEST or (len(bare) > 20 and bare in seen):
+        if (
+            fenced
+            or fence
+            or _LOGGED.match(line[:400])
+            or len(line) > LONG_REQUEST
+            or (len(bare) > 20 and bare in seen)
+        ):
             if spans and spans[-1][1] >= start - 1:
                 spans[-1] = (spans[-1][0], end)
             else:

@@ -134,19 +134,25 @@ class Plan:
     # -- open ---------------------------------------------------------------------------------------------
 
     def _drop_what_nobody_reads(self) -> None:
-        """Whole units that are abandoned, inner steps of a sub-agent, or summaries whose originals stand here."""
+        """Abandoned messages, inner steps of a sub-agent, and summaries whose originals stand here."""
         q = self._q
+        messages = q.session.messages
+        self._gone_messages.update((m.index, "abandoned branch") for m in messages if m.abandoned)
         for unit in q.layers.members:
-            messages = [q.session.messages[i] for i in unit]
-            reason = ""
-            if all(m.abandoned for m in messages):
-                reason = "abandoned branch"
-            elif all(m.sidechain for m in messages):
+            left = [messages[i] for i in unit if i not in self._gone_messages]
+            if any(p.ordinal in q.frozen for m in left for p in m.parts):
+                continue
+            if all(m.sidechain for m in left):
                 reason = "inner step of a sub-agent whose return stands"
-            elif q.replace_summaries and all(m.generation > 0 and not m.opaque for m in messages):
+            elif q.replace_summaries and all(m.generation > 0 and not m.opaque for m in left):
                 reason = "summary replaced by a brief made from the originals"
-            if reason and not any(p.ordinal in q.frozen for m in messages for p in m.parts):
-                self._gone_messages.update(dict.fromkeys(unit, reason))
+            else:
+                continue
+            self._gone_messages.update((m.index, reason) for m in left)
+
+    def _left(self, unit: int) -> Iterator[Message]:
+        """The messages of a unit that are not gone anyway."""
+        return (self._q.session.messages[i] for i in self._q.layers.members[unit] if i not in self._gone_messages)
 
     def _open_up(self) -> None:
         """Open parts, cheapest loss first, until enough is free."""
@@ -160,11 +166,15 @@ class Plan:
         self._open_all(by_loss[Loss.NONE], room, last=False)
         self._open_all(by_loss[Loss.RESULTS], room * (1 - LINES), last=False)
         self._open_all(by_loss[Loss.NOTES], room * (1 - LINES), last=False)
+        # context that the harness keeps elsewhere goes before anything that stands nowhere else
+        context = [e for e in by_loss[Loss.HARD] if self._is_regainable(e.part)]
+        self._open_all(context, room * (1 - LINES), last=True)
         self._open_all(by_loss[Loss.HARD], room, last=True)
 
     def _open_all(self, edits: Sequence[Edit], enough: float, *, last: bool) -> None:
         for edit in edits:
-            if self._fixed <= enough:
+            image = self._q.session.parts[edit.part].type is PartType.IMAGE  # costs no tokens, only bytes
+            if self._fixed <= enough and not image:
                 self._losers.setdefault(edit.part, edit)
             elif edit.part not in self._opened and self._editable(self._q.session.parts[edit.part], last=last):
                 self._open(edit)
@@ -175,7 +185,7 @@ class Plan:
         message = q.session.messages[part.message]
         if part.ordinal in q.frozen or message.opaque or message.index in self._gone_messages:
             return False
-        if part.ordinal in q.layers.pasted:
+        if part.ordinal in q.layers.pasted or (last and self._is_regainable(part.ordinal)):
             return True
         if message.index in q.layers.head or message.index in q.layers.tail or part.type not in _CUTTABLE:
             return False
@@ -183,6 +193,10 @@ class Plan:
         if layer is Layer.CONCLUSION:
             return last and part.ordinal != self._newest_conclusion
         return layer in (Layer.TOOL_RESULT, Layer.NOTE)
+
+    def _is_regainable(self, ordinal: int) -> bool:
+        q = self._q
+        return q.session.messages[q.session.parts[ordinal].message].regainable
 
     @cached_property
     def _newest_conclusion(self) -> int:
@@ -229,11 +243,10 @@ class Plan:
         q = self._q
         if unit in self._released:
             return
-        for i in q.layers.members[unit]:
-            m = q.session.messages[i]
+        for m in self._left(unit):
             if m.role is Role.SYSTEM or m.origin is Origin.PERSON or m.opaque or m.pinned:
                 return
-            if i in q.layers.head or i in q.layers.tail:
+            if m.index in q.layers.head or m.index in q.layers.tail:
                 return
             if any(not self._may_leave(p) for p in m.parts):
                 return
@@ -253,8 +266,8 @@ class Plan:
         return part.type is PartType.TOOL_RESULT and len(part.text) <= SHORT or not part.text.strip()
 
     def _parts(self, unit: int) -> Iterator[Part]:
-        for i in self._q.layers.members[unit]:
-            yield from self._q.session.messages[i].parts
+        for m in self._left(unit):
+            yield from m.parts
 
     # -- fill ---------------------------------------------------------------------------------------------
 

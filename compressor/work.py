@@ -27,7 +27,9 @@ from compressor.model import (
     Loss,
     Mark,
     Message,
+    Origin,
     PartType,
+    Role,
     Session,
     Transcript,
     Verdict,
@@ -149,12 +151,18 @@ class Work:
         if not self.target:
             self.reason = "below the soft mark"
             return None
-        if max(self.whole, self.live) <= self.target and self.live <= self.target:
+        if max(self.whole, self.live) <= self.target and not self._mostly_pictures():
             self.reason = "within the budget"
             return None
         s = self.settings
         self._asked = summarize.attempts(s.summarizer, s.summarizer_options, s.preset.repairs)
         return self.again(())
+
+    def _mostly_pictures(self) -> bool:
+        """Whether pictures that no worker needs again make up most of the file."""
+        records = {m.record for m in self.session.messages for p in m.parts if p.type is PartType.IMAGE}
+        held = sum(r.end - r.start for r in self.transcript.records if r.index in records)
+        return held * 2 > len(self.transcript.raw)
 
     def again(self, findings: Sequence[Finding]) -> Compaction | None:
         """The next change to try after these findings; None when there is nothing left to try."""
@@ -207,10 +215,12 @@ class Work:
         return plan
 
     def _edits(self) -> list[Edit]:
-        """What the rules propose, the pastes of long requests, and, as the last resort, older conclusions."""
+        """What the rules propose, the pastes of long requests, and, as the last resort, context and older conclusions."""
         layers = self.layers
         edits = list(ledger.proposals(self.session, self.settings.preset, layers.layer, layers.turn))
         edits += [Edit("pastes", o, Action.CLEAR, Loss.RESULTS) for o in layers.pasted]
+        context = (p.ordinal for m in self.session.messages if m.regainable for p in m.parts)
+        edits += [Edit("context", o, Action.SUMMARIZE, Loss.HARD) for o in context]
         conclusions = (o for o, layer in enumerate(layers.layer) if layer is Layer.CONCLUSION)
         edits += [Edit("conclusions", o, Action.SUMMARIZE, Loss.HARD) for o in conclusions]
         return edits
@@ -242,14 +252,9 @@ class Work:
         self.brief_text = text
         # the excerpts are in both
         self.after = self.outcome.tokens + self.target - room
-        if self.after >= self.whole and self.live <= self.after:
+        if self.after >= self.whole and self.live <= self.after and not self._mostly_pictures():
             self.reason = "an edit would save nothing"
             return None
-        head = [
-            m.index
-            for m in self.session.messages
-            if m.index in self.layers.head and m.index not in self.outcome.dropped
-        ]
         expected = self._expected(self.outcome)
         mark = Mark(
             self.settings.digest, self.whole, self._generation(), hashlib.sha256(self.transcript.raw).hexdigest(),
@@ -257,8 +262,17 @@ class Work:
         )  # fmt: skip
         return Compaction(
             session=self.session, texts=self.outcome.texts, dropped=self.outcome.dropped, brief=text,
-            brief_at=max(head, default=-1) + 1, mark=mark, new_id=self._new_id(),
+            brief_at=self._opening(), mark=mark, new_id=self._new_id(),
         )  # fmt: skip
+
+    def _opening(self) -> int:
+        """Where the brief stands: behind the first request, or behind the system text if nobody asked anything."""
+        typed = (m.index for m in self.session.messages if m.origin is Origin.PERSON and not m.abandoned)
+        first = next(typed, -1)
+        if first < 0:
+            others = (m.index for m in self.session.messages if m.role is not Role.SYSTEM)
+            return next(others, 0)
+        return first + 1
 
     def _expected(self, outcome: Outcome) -> list[Message]:
         """The messages that the output will hold beside the brief, as they will read."""
