@@ -236,7 +236,7 @@ class _Writer:
     def errors(self) -> tuple[Entry, ...]:
         """Failures that still stand, refusals first, then by how late and how often."""
         judge = self.judge
-        standing = [f for f in self.read.outcomes.failures if self.leaves(f.at) and (not f.looking or f.times > 2)]
+        standing = [f for f in self.read.outcomes.failures if self.leaves(f.at) and _is_telling(f)]
 
         def weight(failure: Failure) -> float:
             plain = judge.recency(failure.at) * (1 + 0.5 * min(failure.times - 1, 4)) * judge.worth.of(failure.line)
@@ -358,6 +358,13 @@ def _prose(message: Message) -> str:
 def _is_substantial(text: str) -> bool:
     """More than `ok`, `go on`, `yes please`."""
     return len(text.split()) >= 5 or sum("\u3400" <= c <= "\u9fff" for c in text[:200]) >= 8
+
+
+def _is_telling(failure: Failure) -> bool:
+    """Neither a look at what was not there nor a refusal of nothing in particular."""
+    if failure.refused:
+        return bool(failure.target) or failure.line != "refused"
+    return not failure.looking or failure.times > 2
 
 
 def _is_outside(file: Seen) -> bool:
