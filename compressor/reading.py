@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import mmap
 import sys
 import zlib
@@ -198,5 +199,20 @@ def _unknown(source: Source, head: Head) -> ReadError:
             hint="put the chunks of each message together into one JSON line first",
         )
     if head.document is None and not head.rows and text[:1] in ("{", "["):
-        return ReadError("looks like JSON, but does not parse", at=at, hint="is the file cut short?")
+        return _broken(source)
     return NotATranscript("no known transcript format", at=Location(source.path), hint="name it with --format")
+
+
+def _broken(source: Source) -> ReadError:
+    """Where and why a document does not parse."""
+    try:
+        json.loads(bytes(source.raw).removeprefix(BOM).decode("utf-8", "replace"))
+    except json.JSONDecodeError as error:
+        at = Location(source.path, error.lineno, error.colno)
+        return ReadError(
+            f"looks like JSON, but does not parse: {error.msg.lower()}", at=at, hint="is the file cut short?"
+        )
+    except RecursionError:
+        pass
+    at = Location(source.path, 1)
+    return ReadError("looks like JSON, but does not parse", at=at, hint="is it nested thousands of levels deep?")

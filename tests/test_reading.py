@@ -102,6 +102,10 @@ def test_an_unknown_format_is_a_mistake_of_the_user(write):
         reading.read(write(LINE), format="claude-cod")
 
 
+def test_the_place_of_a_mistake_in_a_document_is_named(write):
+    assert ":2:" in str(refused(write(b'{\n "a": "\\x"\n}')))
+
+
 def test_standard_input(monkeypatch: pytest.MonkeyPatch):
     class Stdin:
         class buffer:  # noqa: N801

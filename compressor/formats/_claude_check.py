@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from compressor.formats._claude_chain import BOUNDARY, Chain
-from compressor.formats._pairs import check_pairs
+from compressor.formats._pairs import check_pairs, place
 from compressor.formats._records import UNREADABLE
 from compressor.model import Finding, Level, Place, Session, Transcript
 
@@ -21,6 +21,15 @@ def check(transcript: Transcript) -> Iterator[Finding]:
     yield from _check_parents(transcript, session)
     yield from _check_boundaries(transcript, session)
     yield from _check_references(transcript, session)
+    for index in session.meta["stale"]:
+        message = session.messages[index]
+        yield Finding(
+            "E15",
+            Level.WARNING,
+            "a cleared result stands whole in its copy",
+            message.id,
+            place(transcript.path, message),
+        )
     ids = session.meta["ids"]
     if len(ids) > 1:
         fact = ", ".join(sorted(ids))

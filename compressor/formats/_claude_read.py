@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +29,8 @@ _TAGS: Final = (
 _TAG: Final = re.compile(rf"\s*<({_TAGS})>")
 #: What the person typed behind a slash command.
 _ARGUMENTS: Final = re.compile(r"<command-args>\s*[^\s<]")
+#: How a cleared result begins.
+_CLEARED: Final = "[cleared: "
 _ATTACHED: Final = frozenset({"content", "text", "prompt"})
 #: Fields that name another record's uuid, by the kind of record that has them.
 _REFERENCES: Final = {
@@ -59,6 +61,7 @@ class _State:
     loose: list[int] = field(default_factory=list)
     ids: dict[str, None] = field(default_factory=dict)
     refs: list[tuple[str, str, int]] = field(default_factory=list)
+    stale: list[int] = field(default_factory=list)
     marks: dict[int, Mark] = field(default_factory=dict)
     rows: dict[int, list[int]] = field(default_factory=dict)
     summaries: list[int] = field(default_factory=list)
@@ -175,6 +178,8 @@ def _message(row: Row, state: _State) -> None:
     if results:
         state.build.start(**_common(row, Role.TOOL, Origin.TOOL))
         _contents(content, base, state.build, only="tool_result")
+        if _is_stale(row.value, results):
+            state.stale.append(len(state.build) - 1)
         if len(results) == len(content):
             return
     origin = _who(row.value, content)
@@ -186,6 +191,13 @@ def _message(row: Row, state: _State) -> None:
     more = "#text" if results else ""
     state.build.start(**_common(row, Role.USER, origin, suffix=more), **flags)
     _contents(content, base, state.build, without="tool_result")
+
+
+def _is_stale(value: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> bool:
+    """The display's copy of a result still says what was cleared in the result itself."""
+    copy = value.get("toolUseResult")
+    cleared = any(isinstance(r.get("content"), str) and r["content"].startswith(_CLEARED) for r in results)
+    return cleared and copy is not None and not (isinstance(copy, str) and _CLEARED in copy)
 
 
 def _common(row: Row, role: Role, origin: Origin, *, group: Any = None, suffix: str = "") -> dict[str, Any]:
@@ -324,15 +336,13 @@ def _attachment(row: Row, state: _State) -> None:
 
 def _finish(state: _State, *, document: bool) -> Session:
     chain = resolve(state.nodes)
-    if chain.nodes:
-        _flag_chain(state, chain)
-    else:
-        _flag_plain(state)
+    _flag_chain(state, chain) if chain.nodes else _flag_plain(state)
     mark, brief = _ours(state, chain)
     meta = {
         "chain": chain,
         "rows": state.rows,
         "refs": tuple(state.refs),
+        "stale": tuple(state.stale),
         "ids": tuple(state.ids),
         "document": document,
         "loose": tuple(state.loose),

@@ -360,6 +360,13 @@ def test_resuming_quotes_what_stands_in_the_file():
             [user("u1", None, "x", sessionId="s-2"), user("u2", "u1", "y")],
             ("E12", "records of several sessions", "s-1, s-2"),
         ),
+        (
+            [
+                *PARALLEL[:2],
+                user("r1", "a1", [result("c1", "[cleared: Bash, 9 characters]")], toolUseResult={"stdout": "x"}),
+            ],
+            ("E15", "a cleared result stands whole in its copy", "r1"),
+        ),
         ([user("u1", None, "x"), b'{"half'], ("W02", "line cannot be read, it is passed through", "")),
         (
             [user("u1", None, "x", sourceToolAssistantUUID="no")],
