@@ -92,16 +92,20 @@ class State:
         return True
 
 
+def parsed_object(text: str) -> Any:
+    """The object or list that a text is the JSON of, else None."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return loads(text.encode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return None
+
+
 def _opened(path: PathSteps, value: Any) -> tuple[PathSteps, Any]:
     """Arguments as an object: JSON text is gone into."""
-    if isinstance(value, str):
-        try:
-            inner = loads(value.encode("utf-8", "surrogatepass"))
-        except (ValueError, RecursionError):
-            return path, value
-        if isinstance(inner, dict):
-            return (*path, NESTED), inner
-    return path, value
+    inner = parsed_object(value) if isinstance(value, str) else None
+    return ((*path, NESTED), inner) if isinstance(inner, dict) else (path, value)
 
 
 Parse = Callable[[Builder, Item, State], None]
@@ -128,6 +132,16 @@ def first_text(content: Any) -> str:
             if isinstance(text, str):
                 return text
     return ""
+
+
+#: Placeholders in texts, whose number must stay that of the files that a row lists beside its messages.
+_MEDIA: Final = {"images": "<image>", "videos": "<video>", "audios": "<audio>"}
+
+
+def holds_media(state: State, text: str) -> bool:
+    """A text with a placeholder for a file of its row: it cannot leave without breaking the count."""
+    holder = state.thread.holder
+    return isinstance(holder, dict) and any(tag in text for key, tag in _MEDIA.items() if holder.get(key))
 
 
 def describe(data: Any, media: Any = None) -> str:

@@ -246,7 +246,7 @@ def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
     kind, body, path = found if found is not None else ("human", {}, ())
     blocks = isinstance(body.get("content"), list) and bool(body["content"]) and isinstance(body["content"][0], dict)
     fields: dict[str, Any] = {"content": [{"type": "text", "text": text}] if blocks else text}
-    usual = {"additional_kwargs": {}, "response_metadata": {}, "name": None, "example": False}
+    usual: dict[str, Any] = {"additional_kwargs": {}, "response_metadata": {}, "name": None, "example": False}
     fields |= {key: value for key, value in usual.items() if key in body}
     if name_of(body.get("id")):
         fields["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, text))

@@ -24,6 +24,7 @@ from compressor.formats._messages import (
     describe,
     finder,
     first_text,
+    holds_media,
     like,
     name_of,
     origin_of,
@@ -81,7 +82,7 @@ def message(build: Builder, item: Item, state: State) -> None:
         role=role,
         origin=origin_of(role, first_text(content)),
         id=name_of(value.get("id")),
-        pinned=value.get("pinned") is True,
+        pinned=value.get("pinned") is True or holds_media(state, first_text(content)),
         time=time_of(value.get("timestamp") or value.get("created_at")),
     )
     if isinstance(value.get("reasoning_content"), str):

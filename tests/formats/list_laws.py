@@ -17,7 +17,7 @@ from compressor import reading
 from compressor.errors import CompressError
 from compressor.formats import _document, _mark
 from compressor.formats._records import Source
-from compressor.model import Compaction, Mark, Origin, PartType, Transcript, digest_messages
+from compressor.model import Compaction, Mark, Origin, PartType, Transcript
 
 TOP = Path(__file__).parents[2]
 MARK = Mark(options="0f" * 16, tokens=4321, generation=1, archive="ab" * 32, messages=3, digest="cd" * 16)
@@ -208,20 +208,23 @@ def _sound(transcript: Transcript) -> None:
         )
 
 
+def _empty(message) -> bool:
+    """A turn without text: some formats need one to keep the two sides in turn."""
+    return bool(message.parts) and not any(p.text for p in message.parts)
+
+
 def _compare(before, after, change) -> None:
     assert after.mark == MARK
     brief = after.messages[after.brief]
     assert _mark.split(brief.parts[0].text) == (BRIEF, MARK)
     assert brief.generation == MARK.generation
     assert brief.origin is Origin.HARNESS
-    kept = [m for m in before.messages if m.index not in change.dropped]
-    others = [m for m in after.messages if m.index != after.brief]
+    kept = [m for m in before.messages if m.index not in change.dropped and not _empty(m)]
+    others = [m for m in after.messages if m.index != after.brief and not _empty(m)]
     assert [m.role for m in others] == [m.role for m in kept]
     for old, new in zip(kept, others, strict=True):
         assert [p.text for p in new.parts] == [change.texts.get(p.ordinal, p.text) for p in old.parts]
         assert [(p.name, p.key) for p in new.parts] == [(p.name, p.key) for p in old.parts]
-    assert [m.index for m in others] == [i for i in range(len(after.messages)) if i != after.brief]
-    assert digest_messages(others) == digest_messages(others)
 
 
 def grows(module, raw: bytes, cut: int, options=None) -> None:

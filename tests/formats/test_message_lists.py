@@ -7,7 +7,7 @@ import pytest
 
 from compressor import plugins
 
-NAMES = ("langchain", "responses")
+NAMES = ("langchain", "responses", "sharegpt")
 
 
 def every(find):
