@@ -336,7 +336,8 @@ def _attachment(row: Row, state: _State) -> None:
 
 def _finish(state: _State, *, document: bool) -> Session:
     chain = resolve(state.nodes)
-    _flag_chain(state, chain) if chain.nodes else _flag_plain(state)
+    flag = _flag_chain if chain.nodes else _flag_plain
+    flag(state, chain)
     mark, brief = _ours(state, chain)
     meta = {
         "chain": chain,
@@ -371,7 +372,7 @@ def _flag_copies(state: _State, chain: Chain) -> None:
                 state.build.change(index, abandoned=True, live=False)
 
 
-def _flag_plain(state: _State) -> None:
+def _flag_plain(state: _State, chain: Chain) -> None:
     """Records without ids: what stands before the newest compaction is not live."""
     start = next(
         (i for r, indexes in state.rows.items() if r > state.boundary >= 0 for i in indexes[:1]),
