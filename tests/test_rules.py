@@ -369,7 +369,12 @@ def test_the_digest_is_the_same_in_another_process():
     code = "from compressor.rules import load_preset\nprint(load_preset('strict').digest)"
     runs = {
         subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.strip()
         for seed in ("1", "2")
     }

@@ -34,6 +34,7 @@ _PROBE: Final = re.compile(r"[A-Za-z0-9+/_-]{0,100}(?:\r?\n[A-Za-z0-9+/]{60})?")
 _RUN: Final = re.compile(
     r"[A-Za-z0-9+/_-]+(?:\r?\n[A-Za-z0-9+/]{60,}(?=[\r\n=]|\Z))*(?:\r?\n[A-Za-z0-9+/]{4,}(?=={0,2}(?:[\r\n]|\Z)))?={0,2}"
 )
+_LINE_ABOVE: Final = re.compile(r"(?<![A-Za-z0-9+/])([A-Za-z0-9+/]{60,}\r?\n)\Z")
 _BEFORE: Final = re.compile(r"data:[A-Za-z0-9/+.;=-]{0,80},\Z")
 _DATA_URL: Final = re.compile(r"data:[A-Za-z0-9/+.;=-]{0,80},[^\s\"'<>()\\]*")
 _HEX_LINE: Final = re.compile(
@@ -86,17 +87,34 @@ def _runs(text: str, least: int) -> Iterator[Span]:
         if hit.end() - position <= _WRAPPED:
             position += _STEP
             continue
-        start = position
-        while start > done and text[start - 1] in _LETTERS:
-            start -= 1
+        start = _back(text, position, done)
         run = _RUN.match(text, start)
         end = run.end() if run else position + 1
+        start = _without_word(text, start, end)
         if end - start >= least and _is_data(text, start, end):
             yield _prefixed(text, start, done), end
             done = end
         # the next run begins behind this one: an aligned step from here cannot jump over it
         done = max(done, end)
         position = max(end, position + 1)
+
+
+def _back(text: str, start: int, done: int) -> int:
+    """The beginning of the line of letters around a place, and of the wrapped lines right above it."""
+    while start > done and text[start - 1] in _LETTERS:
+        start -= 1
+    while start > done and text[start - 1] == "\n":
+        above = _LINE_ABOVE.search(text, max(done, start - 2 * _STEP), start)
+        if above is None:
+            break
+        start = above.start(1)
+    return start
+
+
+def _without_word(text: str, start: int, end: int) -> int:
+    """A short line of its own above wrapped base64 is a word, not data."""
+    line = text.find("\n", start, min(end, start + _WRAPPED))
+    return line + 1 if line >= 0 and (start == 0 or text[start - 1] == "\n") else start
 
 
 def _is_data(text: str, start: int, end: int) -> bool:

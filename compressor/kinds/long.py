@@ -37,7 +37,7 @@ def find(view: View, options: Mapping[str, Any]) -> Iterator[Match]:
         line = text.rfind("\n", max(0, start - _REACH), start)
         if line >= 0:
             start = line + 1
-        line = text.find("\n", end, end + _REACH)
+        line = text.find("\n", end - 1, end + _REACH) if tail else -1
         if line >= 0:
             end = line
         if start < end:

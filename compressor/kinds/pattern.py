@@ -1,7 +1,8 @@
 """What regular expressions match, in time linear in the text: RE2 syntax, no look-around, no back-references.
 
 Even a linear engine can be made to look at the rest of the text anew for every match, so a search never sees
-more than a window; a match may be up to `WINDOW` characters long, and one that crosses a window's end is found.
+more than a window: a match may be that long, and one that crosses a window's end is found. Where the matches lie
+so close that this alone would be slow, the window shrinks.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from typing import Any, Final
 
 from compressor.model import Match, View
 
-#: Bytes that one search may look at, and how far windows without a match overlap.
+#: Bytes that one search may look at; windows without a match overlap by a quarter.
 WINDOW: Final = 4096
-OVERLAP: Final = 1024
+#: The same once the windows of a text's matches together are this many times as long as the text.
+SMALL_WINDOW: Final = 512
+_PATIENCE: Final = 64
 
 OPTIONS: Mapping[str, Any] = {
     "type": "object",
@@ -76,7 +79,7 @@ def mistakes(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...]
 
 
 @cache
-def _compile(pattern: str, ignore_case: bool) -> Any:  # noqa: FBT001 (a cache key)
+def _compile(pattern: str, ignore_case: bool) -> Any:
     import re2
 
     settings = re2.Options()
@@ -87,14 +90,17 @@ def _compile(pattern: str, ignore_case: bool) -> Any:  # noqa: FBT001 (a cache k
 
 def _spans(regexp: Any, data: bytes, group: int | str) -> Iterator[tuple[int, int]]:
     """Spans in bytes, in order, without overlap."""
-    start, size = 0, len(data)
+    if isinstance(group, str):
+        group = regexp.groupindex[group]
+    start, size, window = 0, len(data), WINDOW
+    patience = _PATIENCE * size
     while start < size:
-        end = min(start + WINDOW, size)
+        end = min(start + window, size)
         found = regexp.search(data, start, end)
         if found is None:
             if end == size:
                 return
-            start = end - OVERLAP
+            start = end - window // 4
         elif found.end() == end < size and found.start() > start:
             start = found.start()  # perhaps cut short by the window: look again with all of it ahead
         else:
@@ -102,6 +108,9 @@ def _spans(regexp: Any, data: bytes, group: int | str) -> Iterator[tuple[int, in
             if a < b:
                 yield a, b
             start = max(found.end(), start + 1)
+            patience -= end - start
+            if patience < 0:
+                window = SMALL_WINDOW
 
 
 def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
