@@ -8,9 +8,9 @@ A kind is one module of this folder:
 It knows nothing of ids, levels, actions or tokens. Matches are in part order, `start < end`, and do not overlap
 within a part. A kind takes time linear in the text, whatever the text is. Two more names are optional:
 
-    def mistakes(option: str, value: Any) -> Iterator[tuple[Steps, message, hint]]
-                                                # what is wrong with an option beyond its schema; the steps lead
-                                                # into its value
+    def mistakes(options: Mapping[str, Any]) -> Iterator[tuple[Steps, message, hint]]
+                                                # what is wrong with them beyond the schema; the steps lead from
+                                                # `with` to the value (an option's name first)
     def fingerprint() -> str                    # of an engine or model it uses: enters the rules digest
 """
 
