@@ -1,0 +1,162 @@
+"""Where everything in the packs is, in SQLite: a help for finding things, made anew from the packs when it is lost.
+
+What it says is believed only until it is used: bytes are checked against their digests, outputs against theirs.
+So it is never waited for on its way to the disk.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from compressor import disk
+from compressor.archive._pack import TIGHT, Entry, Kind
+
+NAME: Final = "index.sqlite"
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS packs (id INTEGER PRIMARY KEY, size INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS blocks (
+    id INTEGER PRIMARY KEY, pack INTEGER NOT NULL, offset INTEGER NOT NULL, head INTEGER NOT NULL,
+    size INTEGER NOT NULL, raw INTEGER NOT NULL, dictionary INTEGER NOT NULL, tight INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS chunks (
+    digest BLOB PRIMARY KEY, block INTEGER NOT NULL, offset INTEGER NOT NULL, size INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS originals (
+    key BLOB PRIMARY KEY, pack INTEGER NOT NULL, offset INTEGER NOT NULL, size INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS dictionaries (
+    id INTEGER PRIMARY KEY, pack INTEGER NOT NULL, offset INTEGER NOT NULL, size INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS records (
+    number INTEGER PRIMARY KEY, offset INTEGER NOT NULL, output BLOB NOT NULL, session TEXT NOT NULL,
+    original BLOB NOT NULL, same BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS records_output ON records (output, session);
+CREATE TABLE IF NOT EXISTS done (
+    path BLOB PRIMARY KEY, source BLOB NOT NULL, options TEXT NOT NULL, output BLOB NOT NULL, result BLOB NOT NULL,
+    said BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outputs (path BLOB NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (path, digest)) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where a block lies, and how it is packed."""
+
+    id: int
+    pack: int
+    offset: int
+    head: int
+    size: int
+    raw: int
+    dictionary: int
+    tight: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the payload of an entry lies."""
+
+    pack: int
+    offset: int
+    size: int
+
+
+class Index:
+    """The open index of one archive."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+        self.db = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        new = not self.path.exists()
+        db = sqlite3.connect(self.path, timeout=60, isolation_level="DEFERRED", check_same_thread=False)
+        try:
+            if new:
+                # most archives are small: one page a table is half of what they take
+                db.execute("PRAGMA page_size=1024")
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=OFF")
+            if new or not db.execute("SELECT 1 FROM sqlite_master WHERE name='outputs'").fetchone():
+                db.executescript(_TABLES)
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
+
+    def close(self) -> None:
+        """Close it; the last one to do so folds the write-ahead log into the file."""
+        self.db.close()
+
+    def commit(self) -> None:
+        """Make what was changed the state."""
+        disk.commit("index", self.db)
+
+    def rollback(self) -> None:
+        """Forget what was changed since the last commit."""
+        self.db.rollback()
+
+    def one(self, query: str, *values: Any) -> tuple[Any, ...] | None:
+        """The first row."""
+        row: tuple[Any, ...] | None = self.db.execute(query, values).fetchone()
+        return row
+
+    def all(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """All rows."""
+        return iter(self.db.execute(query, values))
+
+    # -- packs
+
+    def sizes(self) -> dict[int, int]:
+        """Up to where each pack is in the index."""
+        return dict(self.db.execute("SELECT id, size FROM packs"))
+
+    def add(self, pack: int, entry: Entry, chunks: Iterable[tuple[bytes, int, int]] = (), key: bytes = b"") -> None:
+        """Enter an entry; what is known already from elsewhere is from now on found here."""
+        spot = (pack, entry.offset, entry.size)
+        if entry.kind is Kind.BLOCK:
+            tight = int(bool(entry.flags & TIGHT))
+            row = (pack, entry.offset, entry.table, entry.size, entry.raw, entry.dictionary, tight)
+            fields = "pack, offset, head, size, raw, dictionary, tight"
+            number = self.db.execute(f"INSERT INTO blocks ({fields}) VALUES (?,?,?,?,?,?,?)", row).lastrowid  # noqa: S608
+            rows = ((digest, number, at, size) for digest, at, size in chunks)
+            self.db.executemany("INSERT OR REPLACE INTO chunks VALUES (?,?,?,?)", rows)
+        elif entry.kind is Kind.RECIPE:
+            self.db.execute("INSERT OR REPLACE INTO originals VALUES (?,?,?,?)", (key, *spot))
+        else:
+            self.db.execute("INSERT OR REPLACE INTO dictionaries VALUES (?,?,?,?)", (entry.dictionary, *spot))
+        self.cover(pack, entry.end)
+
+    def cover(self, pack: int, size: int) -> None:
+        """Say up to where a pack is in the index."""
+        self.db.execute("INSERT OR REPLACE INTO packs VALUES (?,?)", (pack, size))
+
+    def forget(self, packs: Iterable[int]) -> None:
+        """Take out all that points into these packs."""
+        for pack in packs:
+            self.db.execute("DELETE FROM chunks WHERE block IN (SELECT id FROM blocks WHERE pack=?)", (pack,))
+            for table in ("blocks", "originals", "dictionaries"):
+                self.db.execute(f"DELETE FROM {table} WHERE pack=?", (pack,))  # noqa: S608 - names of our own
+            self.db.execute("DELETE FROM packs WHERE id=?", (pack,))
+
+    def block(self, number: int) -> Block:
+        """A block by its number."""
+        row = self.one("SELECT * FROM blocks WHERE id=?", number)
+        assert row is not None
+        return Block(*row[:7], tight=bool(row[7]))
+
+    def chunk(self, digest: bytes) -> tuple[int, int, int] | None:
+        """Block, offset and size of a chunk."""
+        row = self.one("SELECT block, offset, size FROM chunks WHERE digest=?", digest)
+        return None if row is None else (row[0], row[1], row[2])
+
+    def original(self, key: bytes) -> Spot | None:
+        """Where the recipe of an original lies."""
+        row = self.one("SELECT pack, offset, size FROM originals WHERE key=?", key)
+        return None if row is None else Spot(*row)
+
+    def dictionary(self, number: int) -> Spot | None:
+        """Where a dictionary lies."""
+        row = self.one("SELECT pack, offset, size FROM dictionaries WHERE id=?", number)
+        return None if row is None else Spot(*row)
