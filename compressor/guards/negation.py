@@ -195,7 +195,7 @@ def content_words(text: str, lang: str, cue: str = "") -> tuple[str, ...]:
         if word not in drop and (len(word) > 1 or word.isdigit() or match.group().isupper()):
             out.add(stem(word))
     if table.cjk:
-        for part in cue.split(" "):
+        for part in cue.split():
             text = text.replace(part, " ") if len(part) <= _CUE else text
         for run in _HAN_RUN.findall(text):
             kept = "".join(c for c in run if c not in table.function)

@@ -37,6 +37,9 @@ _WORDS: Final = re.compile(r"(?<![\w-])([A-Za-zäöüß]{2,9})(?:[- ]([a-z]{3,5}
 _ORDINAL: Final = re.compile(r"(?:st|nd|rd|th|º|ª|er|ème|e)(?!\w)")
 _OF: Final = re.compile(rf"[^\W\d_][\w/.-]*[^\W_]|[{CJK}]+")
 _LINK: Final = re.compile(r"\s?(?:-|\u2013|\u2014|~|\u301c|to|bis|\u00e0|a|until|till|\u5230|\u81f3|\u301c)\s?$", re.IGNORECASE)
+_DASH: Final = re.compile(r"\s?[-\u2013\u2014~\u301c]")
+#: Behind these "10 to 20" tells of a change, not of a range.
+_CHANGE: Final = re.compile("(?:from|von|de|desde|从|由|から)\\s?[^\\s]?\\s?$", re.IGNORECASE)
 _RATIO: Final = re.compile(r"\s?(?:/|of|out of|von|sur|de)\s?$")
 _NEAR: Final = 40
 
@@ -285,7 +288,8 @@ def _join(plain: str, a: Number, b: Number) -> Number | None:
         return None
     if a.kind == b.kind == "duration" and between.strip() in ("", "and", "und", "et", "y", "又", ",", "零"):
         return _compound(a, b)
-    if _LINK.match(between) and (a.unit == b.unit or not a.unit):
+    change = _CHANGE.search(plain[max(0, a.start - 12) : a.start]) and not _DASH.match(between)
+    if _LINK.match(between) and (a.unit == b.unit or not a.unit) and not change:
         return Number(a.start, b.end, "", f"{a.value.normalize():f}..{b.value.normalize():f}", b.unit, a.sign, "range", "")
     if _RATIO.match(between) and not a.unit and b.kind in ("number", "count") and a.value <= b.value and b.value > 0:
         return Number(a.start, b.end, "", f"{a.value.normalize():f}/{b.value.normalize():f}", b.unit, "", "ratio", "")

@@ -76,10 +76,15 @@ def _outcome(text: str, start: int, end: int) -> Outcome | None:
     status, match = max(hits, key=lambda h: h[1].end() - h[1].start()) if hits[0][0] != PENDING else hits[0]
     if status == DONE and (no := negation.search(masked, max(0, match.start() - _NEAR), match.start())):
         status = PENDING if _yet(masked, no) else FAILED
+    if status == FAILED and match.group()[:3].lower() == "not" and _YET.search(masked):
+        status = PENDING
     stripped = clause.strip()
     begin = start + clause.find(stripped) if stripped else start
     return Outcome(begin, begin + len(stripped), status, match.group(), content(clause[: match.start()] + " " + clause[match.end() :]))
 
 
+_YET: Final = re.compile(r"\byet\b|\bto be\b|\u5c1a|\u8fd8|noch|encore|a\u00fan|todav\u00eda|\u307e\u3060")
+
+
 def _yet(masked: str, no: re.Match[str]) -> bool:
-    return bool(re.search(r"\byet\b|\bto be\b|\u5c1a|\u8fd8|\u672a|noch|encore|a\u00fan|todav\u00eda|\u307e\u3060", masked)) or no.group() in ("\u672a",)
+    return bool(_YET.search(masked)) or no.group() == "\u672a"

@@ -1,0 +1,197 @@
+"""People, organisations, products and places: a cheap scan picks sentences, spaCy's EntityRuler finds the names.
+
+The ruler's patterns are built from the lists in `rules/cues/names.yaml`. A trained pipeline or jieba is asked as
+well when the caller names it and it is installed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+from compressor.guards._data import CJK, phrases
+from compressor.guards.sentences import Sentence, sentences
+
+Span = tuple[int, int, str]
+_NAME: Final = r"^[A-Z\u00c0-\u00de][\w\u00c0-\u024f'\u2019-]*$"
+_CJK_CHAR: Final = re.compile(f"[{CJK}]")
+_TWO_CAPITALS: Final = re.compile(r"(?:(?<=\w )|(?<=\w, ))[A-Z\u00c0-\u00de][a-z\u00df-\u024f'\u2019-]+ [A-Z\u00c0-\u00de][a-z\u00df-\u024f'\u2019-]+")
+_LABELS: Final = {"PERSON": "person", "ORG": "org", "GPE": "place", "LOC": "place", "FAC": "place", "PRODUCT": "product"}
+_JIEBA: Final = {"nr": "person", "ns": "place", "nt": "org"}
+
+
+def proper_names(text: str, model: str = "") -> list[Span]:
+    """Names of people, organisations, products and places, in order."""
+    scan = _scan()
+    if not scan.search(text) and not _TWO_CAPITALS.search(text) and not _CJK_CHAR.search(text):
+        return []
+    out: list[Span] = []
+    for sentence in sentences(text):
+        picked = text[sentence.start : sentence.end]
+        if _CJK_CHAR.search(picked):
+            out += _in(picked, sentence, "zh", _han_scan())
+        out += _in(picked, sentence, "en", scan)
+        if model:
+            out += [(s + sentence.start, e + sentence.start, label) for s, e, label in _asked(picked, model)]
+    return sorted(set(out))
+
+
+def _in(picked: str, sentence: Sentence, lang: str, scan: re.Pattern[str]) -> Iterator[Span]:
+    if not scan.search(picked) and not (lang == "en" and _TWO_CAPITALS.search(picked)):
+        return
+    for entity in _ruler(lang)(picked).ents:
+        start, end = _cropped(entity.start_char, entity.end_char, entity.ent_id_)
+        span = _accepted(picked, start, end, entity.label_)
+        if span:
+            yield span[0] + sentence.start, span[1] + sentence.start, span[2]
+
+
+def _cropped(start: int, end: int, mark: str) -> tuple[int, int]:
+    """A match without the word that stands before or behind the name: its pattern's id says how long that is."""
+    if mark.startswith("before"):
+        return start + int(mark[6:]), end
+    if mark.startswith("after"):
+        return start, end - int(mark[5:])
+    return start, end
+
+
+@cache
+def _scan() -> re.Pattern[str]:
+    """Any word that can make a name: one alternation over the lists, case-sensitive."""
+    words: list[str] = []
+    for key in ("titles", "first_names", "org_suffixes", "orgs", "products", "places", "place_suffixes"):
+        words += [w for w in phrases("names", key) if w.isascii() or not _CJK_CHAR.search(w)]
+    inner = "|".join(re.escape(w) for w in sorted(set(words), key=len, reverse=True))
+    return re.compile(rf"(?<![\w.-])(?:{inner})(?!\w)")
+
+
+@cache
+def _han_scan() -> re.Pattern[str]:
+    words: list[str] = []
+    for key in ("orgs", "products", "places", "zh_titles", "zh_org_suffixes", "zh_place_suffixes"):
+        words += [w for w in phrases("names", key) if _CJK_CHAR.search(w)]
+    surnames = phrases("names", "surnames")[0]
+    inner = "|".join(re.escape(w) for w in sorted(set(words), key=len, reverse=True))
+    return re.compile(f"{inner}|[{surnames}][{CJK}]")
+
+
+@cache
+def _ruler(lang: str) -> Any:
+    """A blank pipeline with an EntityRuler; spaCy is imported here, when a sentence needs it."""
+    import spacy
+
+    nlp = spacy.blank(lang)
+    ruler: Any = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns(list(_han_patterns() if lang == "zh" else _patterns()))
+    return nlp
+
+
+def _patterns() -> Iterator[dict[str, Any]]:
+    """Shapes around the words of the lists: `Dr. Ana Ruiz`, `Foo Bar GmbH`, `Ana`, `asked Lin Wu`, `Lin Wu said`."""
+    name = {"TEXT": {"REGEX": _NAME}}
+    more = {"TEXT": {"REGEX": _NAME}, "OP": "?"}
+    titles = [t for word in phrases("names", "titles") for t in (word, word + ".")]
+    yield {"label": "PERSON", "pattern": [{"TEXT": {"IN": titles}}, {"TEXT": ".", "OP": "?"}, name, more, more]}
+    first = list(phrases("names", "first_names"))
+    yield {"label": "PERSON", "pattern": [{"TEXT": {"IN": first}}, {"TEXT": {"REGEX": r"^[A-Z]\.?$"}, "OP": "?"}, more, more]}
+    suffixes = list(phrases("names", "org_suffixes"))
+    for count in (1, 2, 3):
+        yield {"label": "ORG", "pattern": [*[name] * count, {"TEXT": "&", "OP": "?"}, {"TEXT": {"IN": suffixes}}, {"TEXT": {"IN": suffixes}, "OP": "?"}]}
+        yield {"label": "ORG", "pattern": [*[name] * count, {"TEXT": ","}, {"TEXT": {"IN": suffixes}}]}
+    yield {"label": "ORG", "pattern": [{"TEXT": {"IN": ["University", "Bank", "Institute", "Ministry"]}}, {"TEXT": "of"}, name, more]}
+    yield {"label": "LOC", "pattern": [name, more, {"TEXT": {"IN": list(phrases("names", "place_suffixes"))}}]}
+    starters = [w[:1].upper() + w[1:] for key in ("person_before", "starters") for w in phrases("names", key)]
+    yield {"label": "CAPITALS", "pattern": [{"TEXT": {"REGEX": _NAME, "NOT_IN": starters}}, name, more]}
+    for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products")):
+        for word in phrases("names", key):
+            if not _CJK_CHAR.search(word):
+                yield {"label": label, "pattern": word}
+
+
+def _han_patterns() -> Iterator[dict[str, Any]]:
+    """Chinese is cut into characters: shapes of family name, given name and title; endings of firms and places."""
+    surname = {"TEXT": {"IN": list(phrases("names", "surnames")[0])}}
+    stops = re.escape(phrases("names", "zh_stops")[0])
+    given = {"TEXT": {"REGEX": f"^(?![{stops}])[{CJK}]$"}}
+    for title in phrases("names", "zh_titles"):
+        end = [{"TEXT": c} for c in title]
+        for count in (0, 1, 2):
+            mark = {"id": f"after{len(title)}"} if count and len(title) > 1 else {}
+            yield {"label": "PERSON", **mark, "pattern": [surname, *[given] * count, *end]}
+    for word in phrases("names", "zh_before"):
+        yield {"label": "PERSON", "id": f"before{len(word)}", "pattern": [*[{"TEXT": c} for c in word], surname, given, {**given, "OP": "?"}]}
+    for word in phrases("names", "zh_after"):
+        yield {"label": "PERSON", "id": f"after{len(word)}", "pattern": [surname, given, {**given, "OP": "?"}, *[{"TEXT": c} for c in word]]}
+    for label, key, most in (("ORG", "zh_org_suffixes", 8), ("GPE", "zh_place_suffixes", 4)):
+        for ending in phrases("names", key):
+            for count in range(2, most + 1):
+                yield {"label": label, "pattern": [*[given] * count, *[{"TEXT": c} for c in ending]]}
+    for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products")):
+        for word in phrases("names", key):
+            if _CJK_CHAR.search(word):
+                yield {"label": label, "pattern": word}
+
+
+@cache
+def _refused() -> frozenset[str]:
+    return frozenset(phrases("names", "not_names"))
+
+
+@cache
+def _around() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    def words(key: str) -> str:
+        return "|".join(re.escape(w) for w in sorted(phrases("names", key), key=len, reverse=True))
+
+    return re.compile(rf"(?:^|\W)(?:{words('person_before')})\s$", re.IGNORECASE), re.compile(rf"\s(?:{words('person_after')})\b")
+
+
+def _accepted(text: str, start: int, end: int, label: str) -> Span | None:
+    """The span of a match: two words with capitals are a person only in the company of the right words."""
+    name = text[start:end]
+    if name in _refused():
+        return None
+    last = name.rsplit(None, 1)[-1]
+    if label in ("CAPITALS", "PERSON") and " " in name:
+        label = "ORG" if last in phrases("names", "org_suffixes") else "LOC" if last in phrases("names", "place_suffixes") else label
+    if label != "CAPITALS":
+        return start, end, _LABELS[label]
+    before, after = _around()
+    if any(word in _refused() for word in name.split()) or start == 0:
+        return None
+    if before.search(text[max(0, start - 24) : start]) or after.match(text, end):
+        return start, end, "person"
+    return None
+
+
+@cache
+def _pipeline(model: str) -> Any:
+    import spacy
+
+    return spacy.load(model)
+
+
+def _asked(picked: str, model: str) -> Iterator[Span]:
+    """What a trained pipeline (or jieba) says; nothing when it is not installed."""
+    try:
+        if model == "jieba":
+            yield from _jieba(picked)
+            return
+        doc = _pipeline(model)(picked)
+    except (ImportError, OSError):
+        return
+    for entity in doc.ents:
+        if entity.label_ in _LABELS:
+            yield entity.start_char, entity.end_char, _LABELS[entity.label_]
+
+
+def _jieba(picked: str) -> Iterator[Span]:
+    import jieba.posseg  # type: ignore[import-not-found,unused-ignore]
+
+    at = 0
+    for word, flag in jieba.posseg.cut(picked):
+        label = _JIEBA.get(flag[:2])
+        if label and len(word) > 1:
+            yield at, at + len(word), label
+        at += len(word)
