@@ -79,8 +79,8 @@ def run_case(module, case) -> None:
     assert module.sniff(reading.make_head(Source("case", raw))) is case.get("detected", True)
     assert module.write(transcript, {}).data == raw
     if "reads" in case:
-        expected = case["reads"] if case["reads"] and isinstance(case["reads"][0], list) else [case["reads"]]
-        assert shown(transcript) == expected
+        several = not case["reads"] or isinstance(case["reads"][0], list)
+        assert shown(transcript) == (case["reads"] if several else [case["reads"]])
     if "ids" in case:
         assert [s.id for s in transcript.sessions] == case["ids"]
     if "lines" in case:
