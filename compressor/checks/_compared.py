@@ -9,9 +9,9 @@ from typing import Final
 
 from compressor.checks._align import Alignment, align, visible
 from compressor.checks._statements import Index, Statement, cut, of_session
-from compressor.checks._terms import bare, squeeze
+from compressor.checks._terms import bag, bare, squeeze
 from compressor.guards.numbers import Number, numbers, same
-from compressor.model import Comparison, Finding, Level, Message, Part, Place
+from compressor.model import Comparison, Finding, Level, Message, Origin, Part, PartType, Place
 
 _KEY: Final = "compared"
 _CITED: Final = re.compile(r"\s*\[(#\d+(?:, ?#\d+)*)\]\s*$")
@@ -35,6 +35,7 @@ class Compared:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         self.original, self.output = comparison.original, comparison.output
+        self._said: dict[Origin, list[frozenset[str]]] = {}
 
     @cached_property
     def alignment(self) -> Alignment:
@@ -75,6 +76,10 @@ class Compared:
         """The output's message of a part."""
         return self.output.messages[part.message]
 
+    def is_kept(self, text: str) -> bool:
+        """Whether the output has this text, white space and markup apart."""
+        return text in self.output_text or squeeze(text) in self.output_squeezed or bare(text) in self.output_bare
+
     # -- the original
 
     @cached_property
@@ -93,6 +98,16 @@ class Compared:
     def index(self) -> Index:
         """What the original says."""
         return Index(list(of_session(self.original)))
+
+    def said_by(self, origin: Origin) -> list[frozenset[str]]:
+        """The words of each message of one speaker."""
+        if origin not in self._said:
+            self._said[origin] = [
+                bag("\n".join(p.text for p in m.parts if p.type is PartType.TEXT))
+                for m in self.original.messages
+                if m.origin is origin and not m.abandoned
+            ]
+        return self._said[origin]
 
     @cached_property
     def _digits(self) -> frozenset[str]:

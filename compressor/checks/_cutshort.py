@@ -13,15 +13,33 @@ _SHORT_HASH: Final = 7
 _FULL_HASH: Final = 40
 _LEAST: Final = 4
 _JOINED: Final = re.compile(r"[\w@.+-]")
-_NAMES: Final = frozenset({"path", "file", "url", "uuid", "hash", "ticket", "code", "variable", "symbol", "mail"})
+_NAMES: Final = frozenset({"path", "file", "url", "uuid", "hash", "ticket", "code", "mail"})
 
 
 def cut_of(item: Item, compared: Compared) -> str | None:
     """The whole item of the original that begins (or ends) with this one, or None."""
     word = item.text
-    if item.kind not in _NAMES or len(word) < _LEAST:
+    if item.kind not in _NAMES or len(word) < _LEAST or _stands_whole(word, compared.original_text):
         return None
-    return _whole(word, compared.original_text) or _whole(word.lower(), compared.original_lower)
+    return _whole(word, compared.original_text)
+
+
+def _stands_whole(word: str, text: str) -> bool:
+    """Whether the word stands somewhere with no letter, digit or joint of a name on either side."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not _JOINED.match(text[at - 1 : at]) and not _goes_on(text, end):
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether a name goes on: a dot or hyphen must have more of it behind."""
+    if text[end : end + 1] in (".", "-", "+"):
+        return bool(re.match(r"\w", text[end + 1 : end + 2]))
+    return bool(_JOINED.match(text[end : end + 1]))
 
 
 def _whole(word: str, text: str) -> str | None:

@@ -1,0 +1,41 @@
+"""Words that are each other's contrary (`rules/cues/opposites.yaml`), one in each of two like statements."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from compressor.checks._pairs import Pair
+from compressor.checks._terms import terms
+from compressor.guards._data import load
+
+
+@cache
+def _table() -> dict[str, frozenset[str]]:
+    """The contraries of each term."""
+    out: dict[str, set[str]] = {}
+    for line in load("opposites")["pairs"]:
+        sides = [[w.strip() for w in side.split(",")] for side in line.split("|")]
+        for one, other in (sides, sides[::-1]):
+            for word in one:
+                out.setdefault(_key(word), set()).update(_key(w) for w in other)
+    return {k: frozenset(v) for k, v in out.items()}
+
+
+def _key(word: str) -> str:
+    found = terms(word)
+    return found[0][2] if found else word
+
+
+def opposed(pair: Pair) -> tuple[str, str] | None:
+    """The two words that contradict each other, or None: each stands in one statement and not in the other."""
+    table = _table()
+    only_old = pair.old.bag - pair.new.bag
+    only_new = pair.new.bag - pair.old.bag
+    for word in sorted(only_new):
+        for other in sorted(table.get(word, frozenset()) & only_old):
+            return _written(pair.old.text, other), _written(pair.new.text, word)
+    return None
+
+
+def _written(text: str, term: str) -> str:
+    return next((text[a:b] for a, b, t in terms(text) if t == term), term)

@@ -1,0 +1,58 @@
+"""Statements of the new text beside what the original says on the same subject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from compressor.checks._compared import Compared
+from compressor.checks._statements import Statement
+
+_KEY: Final = "pairs"
+#: Below this share of the words' weight two statements speak of different things.
+_SUBJECT: Final = 0.4
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A statement of the output and one of the original.
+
+    Attributes:
+        share: of the output's words that the original's statement has, by weight.
+        tight: of the original's words that the output's statement has.
+    """
+
+    new: Statement
+    old: Statement
+    share: float
+    tight: float
+
+    @property
+    def likeness(self) -> float:
+        """1 for statements with the same words."""
+        return (self.share * self.tight) ** 0.5
+
+
+def pairs(compared: Compared) -> list[tuple[Statement, list[Pair]]]:
+    """Each new statement with its nearest ones of the original, likest first."""
+    known = compared.comparison.shared.get(_KEY)
+    if known is None:
+        known = compared.comparison.shared[_KEY] = [(s, _near(s, compared)) for s in compared.new]
+    assert isinstance(known, list)
+    return known
+
+
+def _near(statement: Statement, compared: Compared) -> list[Pair]:
+    out = []
+    for share, other in compared.evidence(statement):
+        if share >= _SUBJECT:
+            whole = compared.index.weigh(other.bag)
+            tight = compared.index.weigh(other.bag & statement.bag) / whole if whole else 0.0
+            out.append(Pair(statement, other, share, tight))
+    return sorted(out, key=lambda p: -p.likeness)
+
+
+def covered(words: frozenset[str], by: frozenset[str], compared: Compared) -> float:
+    """The share of the words' weight that another set of words has."""
+    whole = compared.index.weigh(words)
+    return compared.index.weigh(words & by) / whole if whole else 0.0

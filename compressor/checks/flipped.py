@@ -1,0 +1,102 @@
+"""What the original forbids, denies or demands, the output does not allow, affirm or waive; nor the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from compressor.checks import _compared
+from compressor.checks._compared import Compared, distinct, error, shown, where
+from compressor.checks._opposites import opposed
+from compressor.checks._pairs import Pair, covered, pairs
+from compressor.checks._statements import Statement, is_speech
+from compressor.checks._terms import bag, bare
+from compressor.guards.negation import NEGATION, Clause
+from compressor.model import Comparison, Finding
+
+OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+
+#: So much of a clause's words the other side must have to speak of the same.
+_SAME: Final = 0.72
+#: A plain negated fact may be true at one time and not at another: only like statements contradict each other.
+_FACT: Final = 0.60
+_LEAST: Final = 2
+#: Of a clause with so few words, every one counts.
+_SHORT: Final = 3
+
+
+def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Finding]:
+    """One finding for each statement of the new text that says the contrary of the original."""
+    compared = _compared.of(comparison)
+    yield from distinct(_all(compared))
+
+
+def _all(compared: Compared) -> Iterator[Finding]:
+    for statement, near in pairs(compared):
+        if not statement.prose or not near:
+            continue
+        for pair in near:
+            words = contradiction(pair, compared)
+            if words and not _supported(pair, near, compared):
+                yield _finding(pair, words, compared)
+                break
+
+
+def contradiction(pair: Pair, compared: Compared) -> tuple[str, str] | None:
+    """The words of both sides that contradict each other, or None."""
+    if not pair.old.prose or not is_speech(pair.old.message):
+        return None
+    for clause in pair.old.clauses:
+        if _denied(clause, pair.old, pair.new, pair, compared):
+            return pair.old.text[clause.start : clause.end], pair.new.text
+    for clause in pair.new.clauses:
+        if _denied(clause, pair.new, pair.old, pair, compared):
+            return pair.old.text, pair.new.text[clause.start : clause.end]
+    return opposed(pair) if pair.likeness >= _SAME else None
+
+
+def _denied(clause: Clause, side: Statement, other: Statement, pair: Pair, compared: Compared) -> bool:
+    """Whether the other side speaks of what the clause says, and without its polarity."""
+    text = side.text[clause.start : clause.end]
+    words = bag(text)
+    if clause.sort == NEGATION and min(pair.share, pair.tight) < _FACT:
+        return False
+    if bare(text) in bare(other.text) or bare(pair.old.text) in bare(pair.new.text):
+        return False
+    return _about(words, other, compared) and not _agrees(clause, words, other, compared)
+
+
+def _about(words: frozenset[str], other: Statement, compared: Compared) -> bool:
+    """Whether the other side speaks of all that the clause speaks of."""
+    if len(words) < _LEAST or covered(words, other.bag, compared) < (_SAME if len(words) > _SHORT else 1):
+        return False
+    return max(words, key=lambda w: (compared.index.weigh((w,)), w)) in other.bag
+
+
+def _agrees(clause: Clause, words: frozenset[str], other: Statement, compared: Compared) -> bool:
+    """Whether the other side has a clause of the same polarity on these words."""
+    for o in other.clauses:
+        theirs = bag(other.text[o.start : o.end])
+        if len(words & theirs) * 2 >= min(len(words), len(theirs)) and o.polarity == clause.polarity:
+            return True
+    if clause.polarity == "+":
+        # a demand told as a plain statement is still told; only a denial of it is none
+        return not any(
+            o.polarity == "-" and covered(words, bag(other.text[o.start : o.end]), compared) >= _SAME
+            for o in other.clauses
+        )
+    return False
+
+
+def _supported(pair: Pair, near: list[Pair], compared: Compared) -> bool:
+    """Whether another statement of the original says it as the output does."""
+    return any(
+        p is not pair and p.likeness >= min(0.6, pair.likeness - 0.1) and contradiction(p, compared) is None and p.share >= 0.6
+        for p in near
+    )  # fmt: skip
+
+
+def _finding(pair: Pair, words: tuple[str, str], compared: Compared) -> Finding:
+    place = where(pair.old.message)
+    message = f'turned round: "{shown(words[0])}" in the original ({place}) reads "{shown(words[1])}" here'
+    return error(message, words[0], compared.place(pair.new))

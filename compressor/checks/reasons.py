@@ -1,0 +1,79 @@
+"""A decision that is told keeps its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+from compressor.checks import _compared
+from compressor.checks._compared import Compared, distinct, error, shown, where
+from compressor.checks._pairs import covered
+from compressor.checks._statements import Statement
+from compressor.checks._terms import bag
+from compressor.guards._data import compiled, phrases
+from compressor.guards.decisions import DecisionSpan, decisions
+from compressor.model import Comparison, Finding, Message, Part, PartType, Role
+
+OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+
+_TOLD: Final = 0.6
+_REASON: Final = 0.3
+_LEAST: Final = 2
+_AROUND: Final = 240
+
+
+def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Finding]:
+    """One finding for each decision that the new text tells without the reason that the original gives."""
+    compared = _compared.of(comparison)
+    if not compared.new:
+        return
+    yield from distinct(_all(compared))
+
+
+@cache
+def _because() -> re.Pattern[str]:
+    return compiled(phrases("decisions", "reason"))
+
+
+def _all(compared: Compared) -> Iterator[Finding]:
+    for message, part in _prose(compared):
+        for span in decisions(part.text):
+            whole = part.text[span.start : span.end]
+            if compared.is_kept(whole):
+                continue
+            told = _told(part, span, compared)
+            if told is not None:
+                yield _finding(message, whole, told, compared)
+
+
+def _prose(compared: Compared) -> Iterator[tuple[Message, Part]]:
+    for message in compared.original.messages:
+        if message.abandoned or message.role not in (Role.USER, Role.ASSISTANT):
+            continue
+        for part in message.parts:
+            if part.type is PartType.TEXT:
+                yield message, part
+
+
+def _told(part: Part, span: DecisionSpan, compared: Compared) -> Statement | None:
+    """The new statement that tells the decision and, all around, not its reason."""
+    reason = bag(part.text[span.reason : span.reason_end])
+    decision = bag(part.text[span.start : span.reason] + " " + part.text[span.reason_end : span.end]) - reason
+    if len(decision) < _LEAST or not reason:
+        return None
+    without: Statement | None = None
+    for statement in compared.new:
+        if covered(decision, statement.bag, compared) < _TOLD:
+            continue
+        near = statement.part.text[max(0, statement.start - _AROUND) : statement.end + _AROUND]
+        if covered(reason, bag(near), compared) >= _REASON or _because().search(statement.text):
+            return None
+        without = statement
+    return without
+
+
+def _finding(message: Message, whole: str, told: Statement, compared: Compared) -> Finding:
+    text = f'the reason is lost: "{shown(whole)}" in the original ({where(message)}) reads "{shown(told.text)}" here'
+    return error(text, whole, compared.place(told))
