@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 from compressor.guards._data import CJK, NOTHING, compiled, languages, load, phrases
+from compressor.guards._phrases import Phrases
 
 #: The sorts of cue, most telling first: of two cues of equal length in one place the first wins.
 SORTS: Final = ("double", "obligation", "prohibition", "anywhere", "opening", "obligation_opening", "negation")
@@ -24,25 +25,24 @@ class Cues:
     cjk: bool
     anchors: frozenset[str]
     words: frozenset[str]
-    sorts: tuple[tuple[str, re.Pattern[str]], ...]
-    stop: re.Pattern[str]
+    every: Phrases
+    sorts: tuple[tuple[str, Phrases], ...]
+    stop: Phrases
     exception: re.Pattern[str]
-    permission: re.Pattern[str]
+    permission: Phrases
     condition: re.Pattern[str]
     condition_end: tuple[str, ...]
     lead: re.Pattern[str]
     joint: re.Pattern[str]
     needs_subject: re.Pattern[str]
-    opening: re.Pattern[str]
-    statement: re.Pattern[str]
+    opening: Phrases
+    statement: Phrases
     subject: re.Pattern[str]
     function: frozenset[str]
 
     def may_hold(self, text: str, words: frozenset[str]) -> bool:
         """A cheap look whether the text can hold a cue at all: `words` are its words in lower case."""
-        if self.cjk:
-            return not self.anchors.isdisjoint(text)
-        return not self.anchors.isdisjoint(words)
+        return self.every.in_line(words, text)
 
 
 @cache
@@ -59,22 +59,24 @@ def cues(lang: str) -> Cues:
         return _starting(phrases(name, key), cjk)
 
     every = [p for sort in SORTS for p in phrases(name, sort)]
+    phrases_of = Phrases(every)
     return Cues(
         lang=lang,
         cjk=cjk,
-        anchors=frozenset(_anchor(p, cjk) for p in every) if cjk else frozenset(w for p in every for w in _keys(p)),
+        anchors=phrases_of.keys | phrases_of.chars,
         words=frozenset(phrases(name, "words")),
-        sorts=tuple((sort, compiled(phrases(name, sort))) for sort in SORTS if phrases(name, sort)),
-        stop=compiled(phrases(name, "stop")),
+        every=phrases_of,
+        sorts=tuple((sort, Phrases(phrases(name, sort))) for sort in SORTS if phrases(name, sort)),
+        stop=Phrases(phrases(name, "stop")),
         exception=starts("exception"),
-        permission=compiled(phrases(name, "permission")),
+        permission=Phrases(phrases(name, "permission")),
         condition=starts("condition"),
         condition_end=phrases(name, "condition_end"),
         lead=_starting(phrases(name, "lead"), cjk),
         joint=_ending(phrases(name, "joint")),
         needs_subject=starts("needs_subject"),
-        opening=compiled(phrases(name, "opening")),
-        statement=compiled(phrases(name, "statement")),
+        opening=Phrases(phrases(name, "opening")),
+        statement=Phrases(phrases(name, "statement")),
         subject=starts("subject"),
         function=frozenset(phrases(name, "function")),
     )
@@ -93,22 +95,6 @@ def _ending(items: tuple[str, ...]) -> re.Pattern[str]:
     if not items:
         return NOTHING
     return re.compile(rf"(?:{compiled(items).pattern})[\s*_]*$", re.IGNORECASE)
-
-
-def _anchor(phrase: str, cjk: bool) -> str:
-    return phrase[0] if cjk else phrase
-
-
-def _keys(phrase: str) -> list[str]:
-    """The longest word of a phrase in all its spellings: a text without one of them cannot hold the phrase."""
-    words = [w for w in phrase.lower().split(" ") if not w.startswith("*")]
-    best = max((w for w in words if not w.endswith("~")), key=_certainty, default="")
-    keys = best.split("|")
-    return [part for key in keys for part in WORD.findall(key)[:1]] if best else [phrase.split("~")[0].strip("' ")]
-
-
-def _certainty(word: str) -> int:
-    return min(len(part) for part in word.split("|"))
 
 
 def speech(text: str, words: frozenset[str]) -> list[str]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from compressor.guards._data import compiled, phrases
-from compressor.guards.sentences import Sentence, sentences
+from compressor.guards._data import phrases
+from compressor.guards._phrases import Phrases
+from compressor.guards.sentences import Sentence, near
 
 #: Longer ones tell more than a decision.
 _LONGEST: Final = 400
@@ -34,11 +35,11 @@ class DecisionSpan:
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _patterns() -> tuple[Phrases, Phrases, Phrases]:
     return (
-        compiled(phrases("decisions", "decision")),
-        compiled(phrases("decisions", "reason")),
-        compiled(phrases("decisions", "not_decision")),
+        Phrases(phrases("decisions", "decision")),
+        Phrases(phrases("decisions", "reason")),
+        Phrases(phrases("decisions", "not_decision")),
     )
 
 
@@ -46,9 +47,7 @@ def decisions(text: str) -> list[DecisionSpan]:
     """All decisions of the text that are told with their reason, in order."""
     out: list[DecisionSpan] = []
     decided, _, undecided = _patterns()
-    if not decided.search(text):
-        return out
-    every = sentences(text)
+    every = near(text, decided.in_line)
     for i, sentence in enumerate(every):
         cue = decided.search(text, sentence.start, sentence.end)
         if not cue or text[sentence.end - 1] in "?\uff1f" or undecided.search(text, sentence.start, sentence.end):

@@ -13,8 +13,8 @@ from typing import Final
 
 from compressor.guards._clauses import Segment, extent, segments
 from compressor.guards._cues import SORTS, WORD, Cues, cues, speech
-from compressor.guards._data import CJK
-from compressor.guards.sentences import sentences
+from compressor.guards._data import CJK, languages
+from compressor.guards.sentences import near
 
 PROHIBITION: Final = "prohibition"
 OBLIGATION: Final = "obligation"
@@ -71,9 +71,13 @@ def clauses(text: str, lang: str | None = None) -> list[Clause]:
 @lru_cache(maxsize=4096)
 def _clauses(text: str) -> tuple[Clause, ...]:
     out: list[Clause] = []
-    for sentence in sentences(text):
+    for sentence in near(text, _may_hold):
         out.extend(_in_sentence(text[sentence.start : sentence.end], sentence.start))
     return tuple(out)
+
+
+def _may_hold(words: list[str], line: str) -> bool:
+    return any(cues(lang).every.in_line(words, line) for lang in languages())
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -147,9 +151,12 @@ def _joined(a: Clause, b: Clause) -> Clause:
 
 def _hits(masked: str, table: Cues) -> list[_Hit]:
     """The cues of a sentence, without those inside a stop phrase; of two in one place the longer."""
-    every: list[tuple[int, int, int, str]] = [(m.end() - m.start(), -1, m.start(), "stop") for m in table.stop.finditer(masked)]
+    every: list[tuple[int, int, int, str]] = []
     for rank, (sort, pattern) in enumerate(table.sorts):
         every += [(m.end() - m.start(), rank, m.start(), sort) for m in pattern.finditer(masked)]
+    if not every:
+        return []
+    every += [(m.end() - m.start(), -1, m.start(), "stop") for m in table.stop.finditer(masked)]
     every.sort(key=lambda h: (-h[0], h[1]))
     taken: list[_Hit] = []
     for length, _, start, sort in every:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from compressor.guards._data import compiled, phrases
+from compressor.guards._data import phrases
+from compressor.guards._phrases import Phrases
 from compressor.guards._text import content
-from compressor.guards.sentences import sentences
+from compressor.guards.sentences import near
 
 DONE: Final = "done"
 FAILED: Final = "failed"
@@ -37,21 +38,19 @@ class Outcome:
 
 
 @cache
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((s, compiled(phrases("outcomes", s))) for s in (PENDING, FAILED, DONE))
+def _patterns() -> tuple[tuple[str, Phrases], ...]:
+    return tuple((s, Phrases(phrases("outcomes", s))) for s in (PENDING, FAILED, DONE))
 
 
 @cache
-def _contraries() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    return compiled(phrases("outcomes", "negation")), compiled(phrases("outcomes", "hypothetical"))
+def _contraries() -> tuple[Phrases, Phrases]:
+    return Phrases(phrases("outcomes", "negation")), Phrases(phrases("outcomes", "hypothetical"))
 
 
 def outcomes(text: str) -> list[Outcome]:
     """All statements of how something ended, in order; wishes and conditions are none."""
-    if not any(pattern.search(text) for _, pattern in _patterns()):
-        return []
     out: list[Outcome] = []
-    for sentence in sentences(text):
+    for sentence in near(text, _may_hold):
         if text[sentence.end - 1] in "?\uff1f":
             continue
         start = sentence.start
@@ -62,6 +61,10 @@ def outcomes(text: str) -> list[Outcome]:
                 out.append(found)
             start = cut.end() if cut else end
     return out
+
+
+def _may_hold(words: list[str], line: str) -> bool:
+    return any(pattern.in_line(words, line) for _, pattern in _patterns())
 
 
 def _outcome(text: str, start: int, end: int) -> Outcome | None:

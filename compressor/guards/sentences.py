@@ -8,12 +8,13 @@ JSON, lines without words) is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from compressor.guards._data import CJK, phrases
+from compressor.guards._phrases import lines
 
 #: Longer lines are data, unless they have the spaces or the punctuation that prose of their script has.
 _LONG: Final = 1_500
@@ -76,27 +77,55 @@ class Sentence:
     end: int
 
 
-def sentences(text: str) -> list[Sentence]:
-    """All sentences of prose in the text, in order."""
+def sentences(text: str, flags: Sequence[bool] | None = None) -> list[Sentence]:
+    """All sentences of prose in the text, in order; with `flags`, those around the flagged lines."""
     out: list[Sentence] = []
-    for start, end in paragraphs(text):
+    for start, end in paragraphs(text, flags):
         out.extend(_cut(text, start, end))
     return out
 
 
-def paragraphs(text: str) -> Iterator[tuple[int, int]]:
+def near(text: str, holds: Callable[[list[str], str], bool]) -> list[Sentence]:
+    """The sentences around the lines of which `holds` is true, given the line's words and the line in lower case.
+
+    The look costs a fraction of cutting the text; what it leaves out is never cut.
+    """
+    small = lines(text)
+    flags = [holds(line.split(), line) for line in small]
+    return sentences(text, _spread(flags, small)) if any(flags) else []
+
+
+def _spread(flags: list[bool], small: list[str]) -> list[bool]:
+    """Also the lines that may belong to the sentence of a flagged line: its neighbours up to a blank line."""
+    out = list(flags)
+    for i, flag in enumerate(flags):
+        if not flag:
+            continue
+        for step in (-1, 1):
+            j = i + step
+            while 0 <= j < len(small) and abs(j - i) <= _NEIGHBOURS and not out[j] and small[j] and not small[j].isspace():
+                out[j] = True
+                j += step
+    return out
+
+
+#: A sentence seldom runs over more lines.
+_NEIGHBOURS: Final = 6
+
+
+def paragraphs(text: str, flags: Sequence[bool] | None = None) -> Iterator[tuple[int, int]]:
     """Stretches of prose: lines that belong together, bullets and table cells apart."""
     start = end = -1
     fence = ""
     at = 0
-    for line in text.split("\n"):
+    for number, line in enumerate(text.split("\n")):
         begin, at = at, at + len(line) + 1
         opens = _FENCE.match(line) if "```" in line or "~~~" in line else None
         if opens and (not fence or opens.group(1).startswith(fence)):
             fence = "" if fence else opens.group(1)
             usable = False
         else:
-            usable = not fence and is_prose(line)
+            usable = not fence and (flags is None or flags[number]) and is_prose(line)
         if not usable:
             if start >= 0:
                 yield start, end

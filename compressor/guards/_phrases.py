@@ -1,0 +1,104 @@
+"""Find any of many phrases: a look at each word, and only behind the right first word a pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from compressor.guards._data import CJK, alternation, compiled
+
+_TOKEN: Final = re.compile(rf"[^\W\d_{CJK}]+(?:['\u2019\u02bc][^\W\d_{CJK}]+)*|[{CJK}]")
+_FIRST: Final = re.compile(rf"[^\W\d_{CJK}]+(?:'[^\W\d_{CJK}]+)*|[{CJK}]")
+_BLANKS: Final = str.maketrans({c: " " for c in "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\r\u2013\u2014\u201c\u201d\u2026\u00ab\u00bb\u00a1\u00bf"} | {"\u2019": "'"})
+
+
+class Phrases:
+    """A set of phrases as one pattern.
+
+    Attributes:
+        keys: for each Latin phrase one word that a text must hold to hold the phrase.
+        chars: the first characters of the CJK phrases.
+    """
+
+    __slots__ = ("_by_first", "_others", "chars", "keys")
+
+    def __init__(self, items: Iterable[str]) -> None:
+        firsts: dict[str, list[str]] = {}
+        others: list[str] = []
+        keys: set[str] = set()
+        for phrase in items:
+            found = list(_firsts(phrase))
+            for first in found:
+                firsts.setdefault(first, []).append(phrase)
+            if not found:
+                others.append(phrase)
+            if not _FIRST.match(phrase) or not _is_cjk(phrase[0]):
+                keys.update(_keys(phrase))
+        self._by_first = {k: re.compile(alternation(v), re.IGNORECASE) for k, v in firsts.items()}
+        self._others = compiled(others) if others else None
+        self.keys = frozenset(keys)
+        self.chars = frozenset(k for k in firsts if _is_cjk(k))
+
+    def finditer(self, text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
+        """The matches in the stretch; one may lie in another that begins before it."""
+        end = len(text) if end is None else end
+        table = self._by_first
+        for token in _TOKEN.finditer(text, start, end):
+            pattern = table.get(token.group().lower().replace("\u2019", "'"))
+            match = pattern.match(text, token.start(), end) if pattern else None
+            if match:
+                yield match
+        if self._others:
+            yield from self._others.finditer(text, start, end)
+
+    def search(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
+        """The first match in the stretch."""
+        return next(self.finditer(text, start, end), None)
+
+    def match(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """The match that begins right here."""
+        token = _TOKEN.match(text, start)
+        pattern = self._by_first.get(token.group().lower().replace("\u2019", "'")) if token else None
+        match = pattern.match(text, start) if pattern else None
+        return match or (self._others.match(text, start) if self._others else None)
+
+    def in_line(self, words: Iterable[str], line: str) -> bool:
+        """Whether a line (see `lines`) with these words can hold a phrase at all."""
+        return not self.keys.isdisjoint(words) or (bool(self.chars) and not line.isascii() and not self.chars.isdisjoint(line))
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a text in lower case, with blanks for marks: for a cheap look at their words."""
+    return text.lower().translate(_BLANKS).split("\n")
+
+
+def _is_cjk(char: str) -> bool:
+    return bool(_CJK_CHAR.match(char))
+
+
+_CJK_CHAR: Final = re.compile(f"[{CJK}]")
+
+
+def _firsts(phrase: str) -> Iterator[str]:
+    """The first word of a phrase in all its spellings; none when it begins with an open one."""
+    word = phrase.split(" ", 1)[0]
+    if word.startswith("*") or word.endswith("~"):
+        return
+    for part in word.split("|"):
+        match = _FIRST.match(part.lower())
+        if match is None:
+            return
+        yield match.group()
+
+
+def _keys(phrase: str) -> Iterator[str]:
+    """The longest word of a phrase in all its spellings."""
+    words = [w for w in phrase.lower().split(" ") if not w.startswith("*") and not w.endswith("~")]
+    best = max(words, key=lambda w: min(len(part) for part in w.split("|")), default="")
+    for part in best.split("|") if best else [phrase.split("~")[0].strip("' ").lower()]:
+        match = _FIRST.search(part)
+        if match:
+            yield match.group()
+
+
