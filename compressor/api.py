@@ -74,11 +74,24 @@ class Result:
         return report.document(self.sessions, sum(sum(s.timing.values()) for s in self.sessions))
 
 
-def compress(
+def compress(  # noqa: PLR0913 - the options of a run, spelled out for editors and type checkers
     source: str | os.PathLike[str] | Sequence[Mapping[str, Any]],
     *,
     output: str | os.PathLike[str] | None = None,
-    **said: Any,
+    preset: str | None = None,
+    rules: Sequence[str | os.PathLike[str]] | None = None,
+    budget: int | None = None,
+    ratio: float | None = None,
+    summarizer: str | None = None,
+    summarizer_option: Mapping[str, Any] | None = None,
+    focus: str | None = None,
+    pin: Sequence[str] | None = None,
+    facts: str | os.PathLike[str] | None = None,
+    new_id: bool | None = None,
+    archive: str | os.PathLike[str] | None = None,
+    format: str | None = None,
+    map: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
 ) -> Result:
     """Compact one transcript.
 
@@ -89,9 +102,20 @@ def compress(
         source: path of a file in any format that `compress formats` lists, or a list of messages
             (`{"role": …, "content": …}`, OpenAI or Anthropic).
         output: path to write to; never the input itself.
-        **said: the options of `compress run`, with `_` for `-`: `preset="archive"`, `rules=[paths]`,
-            `budget=tokens`, `ratio=times`, `summarizer=name`, `summarizer_option={…}`, `focus=text`, `pin=[texts]`,
-            `facts=path`, `new_id=bool`, `archive=folder`, `format=name`, `map={…}`, `encoding=name`.
+        preset: a shipped preset (`archive` if not said, `resume`, `strict`, `fixtures`) or the path of one.
+        rules: paths of rule files that count besides the preset's rules.
+        budget: tokens that the output may cost its reader, the brief included.
+        ratio: how many times smaller than the original; not together with `budget`.
+        summarizer: who writes the brief (`extractive`, `head`, `none`).
+        summarizer_option: its options.
+        focus: words that matter now.
+        pin: texts; every part that holds one stays as it is.
+        facts: path of a file of facts that must survive (`compress facts --json`).
+        new_id: write under a new, deterministic session id.
+        archive: folder of the originals; `.compress/` beside the output otherwise.
+        format: of the input, if its content does not tell.
+        map: options of the format, such as `{"role": "speaker"}`.
+        encoding: how tokens are counted, `o200k_base` (if not said) or `cl100k_base`.
 
     Returns:
         The output's bytes and one result per session.
@@ -99,9 +123,15 @@ def compress(
     Raises:
         ConfigError: an option, preset or rule is wrong; nothing was touched.
         ReadError: the source cannot be read.
-        WriteError, ArchiveError: the output or the archive cannot be written; nothing was published.
+        WriteError: the output cannot be written; nothing was published.
+        ArchiveError: the original cannot be archived; nothing was published.
     """
-    chosen = _settings(said)
+    said = {
+        "preset": preset, "rules": rules, "budget": budget, "ratio": ratio, "summarizer": summarizer,
+        "summarizer_option": summarizer_option, "focus": focus, "pin": pin, "facts": facts, "new_id": new_id,
+        "archive": archive, "format": format, "map": map, "encoding": encoding,
+    }  # fmt: skip
+    chosen = options.settings(options.merge(options.Said({k: v for k, v in said.items() if v is not None})))
     path: Path | None = None
     if isinstance(source, (str, os.PathLike)):
         path = Path(os.fspath(source))
@@ -115,16 +145,6 @@ def compress(
     scored = tuple(replace(r, score=report.score(r.findings, weights)) for r in results)
     data = bytes(outcome.transcript.raw) if outcome.data is None else outcome.data
     return Result(data, scored, from_messages=path is None)
-
-
-def _settings(said: Mapping[str, Any]) -> Any:
-    known = {name for name, spec in options.specs().items() if not spec.once}
-    wrong = next((name for name in said if name not in known), None)
-    if wrong is not None:
-        from compressor.yamlfile import nearest
-
-        raise ConfigError(f'unknown option "{wrong}"', hint=nearest(wrong, known))
-    return options.settings(options.merge(options.Said({k: v for k, v in said.items() if v is not None})))
 
 
 def _target(source: Path | None, output: str | os.PathLike[str] | None) -> Path | None:

@@ -18,6 +18,7 @@ from typing import Final
 
 import orjson
 
+from compressor import disk
 from compressor.errors import CompressError, ConfigError, Location
 from compressor.formats import Source
 from compressor.model import Finding, Level, Place, Verdict
@@ -198,8 +199,8 @@ def _walk(folder: Path, walk: _Walk) -> Iterator[_Found | SessionResult]:
         return
     for entry in entries:
         path = folder / entry.name
-        if entry.name == ARCHIVE_NAME or _identities(path) & walk.skip:
-            yield settled(str(path), Verdict.OWN_OUTPUT, "our own archive, output or report")
+        if entry.name == ARCHIVE_NAME or disk.is_temp(entry.name) or _identities(path) & walk.skip:
+            yield settled(str(path), Verdict.OWN_OUTPUT, "our own archive, output, report or what a killed run left")
             continue
         reason = _no_input(entry, path, walk)
         if reason:

@@ -174,11 +174,12 @@ def write_file(path: Path, data: bytes) -> None:
     Raises:
         WriteError: it cannot be written.
     """
-    from compressor.archive import write_atomic
+    from compressor import disk
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, data)
+        disk.make_folder(path.parent)
+        # a report can be made again: it need not wait for the disk
+        disk.publish(path, data, "report", durable=False)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise WriteError(f"cannot be written: {reason}", at=Location(str(path))) from error

@@ -7,6 +7,7 @@ error messages follow from it.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -224,7 +225,9 @@ def _number(name: str, kind: str, value: Any, at: Location | None) -> int | floa
 
 
 def _path(name: str, value: Any, said: Said) -> Path:
-    if not isinstance(value, (str, Path)) or not str(value) or "\0" in str(value):
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str) or not value or "\0" in value:
         raise _wrong(name, value, "a path", said.places.get(name))
     path = Path(value)
     if said.folder is not None:

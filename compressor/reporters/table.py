@@ -85,20 +85,20 @@ def _remarks(s: Mapping[str, Any]) -> Iterator[str]:
     if s["verdict"] == "quarantined":
         return
     if s["verdict"] == "reverted":
-        yield printable(f"{s['path']}: reverted: {s['reason']}")
+        yield printable(f"{s['path']}: reverted: {_short(s['reason'], 160)}")
     found = [f for f in s["findings"] if f["level"] != "note"]
     for f in found[:_FINDINGS]:
         at = f["at"]
         place = f"{at['file'] or s['path']}:{at['line']}" if at["line"] else at["file"] or s["path"]
-        fact = f": {_short(f['fact'])}" if f["fact"] else ""
-        yield printable(f"{place}: {f['level']} {f['check']}: {f['message']}{fact}")
+        fact = f": {_short(f['fact'], 80)}" if f["fact"] else ""
+        yield printable(f"{place}: {f['level']} {f['check']}: {_short(f['message'], 160)}{fact}")
     if len(found) > _FINDINGS:
         yield printable(f"{s['path']}: {len(found) - _FINDINGS} more findings in the report")
 
 
-def _short(text: str) -> str:
+def _short(text: str, width: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= 80 else line[:79] + "…"
+    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def _sums(totals: Mapping[str, Any]) -> str:
