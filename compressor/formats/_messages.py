@@ -78,8 +78,12 @@ class State:
         """Note that the text at `other` is a copy of the part at `path`, if it is."""
         if not isinstance(text, str) or text != copied or path == other:
             return False
-        self.copies.setdefault((item.record, path), []).append((item.record, other))
+        self.mirror(item, path, other)
         return True
+
+    def mirror(self, item: Item, path: PathSteps, other: PathSteps) -> None:
+        """Note that the text at `other` tells the part at `path` again, if not in the same words."""
+        self.copies.setdefault((item.record, path), []).append((item.record, other))
 
     def copied_arguments(self, item: Item, path: PathSteps, value: Any, other: PathSteps, copied: Any) -> bool:
         """The same for the arguments of a call, each of which may be an object or JSON text. False if they differ."""
@@ -109,6 +113,7 @@ def _opened(path: PathSteps, value: Any) -> tuple[PathSteps, Any]:
 
 
 Parse = Callable[[Builder, Item, State], None]
+Finish = Callable[[Builder, State], None]
 
 
 def origin_of(role: Role, text: str = "") -> Origin:
@@ -238,7 +243,12 @@ def is_list(value: Any, is_message: Callable[[Any], bool]) -> bool:
 
 
 def read_lists(
-    source: Source, name: str, find: Find, parse: Parse, keys: Sequence[str] = CONVERSATION_KEYS
+    source: Source,
+    name: str,
+    find: Find,
+    parse: Parse,
+    keys: Sequence[str] = CONVERSATION_KEYS,
+    finish: Finish | None = None,
 ) -> Transcript:
     """Read a file of message lists.
 
@@ -248,19 +258,22 @@ def read_lists(
         find: where the lists are.
         parse: puts one item into the builder; what it does not begin a message for stays untouched in the file.
         keys: of message lines, what tells conversations apart.
+        finish: looks at each conversation once more when all its messages are in the builder.
     """
     file: File = load(source)
-    sessions = [s for t in threads(file, source.raw, find, keys) if (s := session(t, parse)).messages]
+    sessions = [s for t in threads(file, source.raw, find, keys) if (s := session(t, parse, finish)).messages]
     return Transcript(source.path, name, source.raw, file.records, tuple(sessions), file.dirt)
 
 
-def session(thread: Thread, parse: Parse) -> Session:
+def session(thread: Thread, parse: Parse, finish: Finish | None = None) -> Session:
     """One conversation, with its mark if it has one."""
     build, state = Builder(), State(thread)
     places: list[PathSteps] = []
     for item in thread.items:
         parse(build, item, state)
         places += [item.path] * (len(build) - len(places))
+    if finish is not None:
+        finish(build, state)
     meta = session_meta(thread, places, state.copies, state.also)
     return marked(build, thread.where.id, {**meta, **state.notes})
 
