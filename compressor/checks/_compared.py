@@ -11,7 +11,7 @@ from compressor.checks._align import Alignment, align, visible
 from compressor.checks._statements import Index, Statement, cut, of_session
 from compressor.checks._terms import bag, bare, squeeze
 from compressor.guards.numbers import Number, numbers, same
-from compressor.model import Comparison, Finding, Level, Message, Origin, Part, PartType, Place
+from compressor.model import Comparison, Finding, Level, Message, Origin, Part, PartType, Place, Role
 
 _KEY: Final = "compared"
 _CITED: Final = re.compile(r"\s*\[(#\d+(?:, ?#\d+)*)\]\s*$")
@@ -69,7 +69,9 @@ class Compared:
         for part in self.alignment.new:
             out += cut(self.message(part), part)
         for part, source in self.alignment.altered:
-            out += [s for s in cut(self.message(part), part) if s.text not in source.text]
+            # an edited request, pin or result has a check of its own
+            if self.message(part).role is Role.ASSISTANT and part.type is PartType.TEXT:
+                out += [s for s in cut(self.message(part), part) if s.text not in source.text]
         return [s for s in out if not _HARNESS.match(s.text) and not self.is_verbatim(s)]
 
     def message(self, part: Part) -> Message:

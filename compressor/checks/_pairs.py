@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,7 +31,7 @@ class Pair:
     @property
     def likeness(self) -> float:
         """1 for statements with the same words."""
-        return (self.share * self.tight) ** 0.5
+        return math.sqrt(self.share * self.tight)
 
 
 def pairs(compared: Compared) -> list[tuple[Statement, list[Pair]]]:

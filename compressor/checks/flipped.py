@@ -12,7 +12,7 @@ from compressor.checks._pairs import Pair, covered, pairs
 from compressor.checks._statements import Statement, is_speech
 from compressor.checks._terms import bag, bare
 from compressor.guards.negation import NEGATION, Clause
-from compressor.model import Comparison, Finding
+from compressor.model import Comparison, Finding, Role
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
 
@@ -59,7 +59,8 @@ def _denied(clause: Clause, side: Statement, other: Statement, pair: Pair, compa
     """Whether the other side speaks of what the clause says, and without its polarity."""
     text = side.text[clause.start : clause.end]
     words = bag(text)
-    if clause.sort == NEGATION and min(pair.share, pair.tight) < _FACT:
+    is_order = clause.sort != NEGATION and pair.old.message.role in (Role.USER, Role.SYSTEM)
+    if not is_order and min(pair.share, pair.tight) < _FACT:
         return False
     if bare(text) in bare(other.text) or bare(pair.old.text) in bare(pair.new.text):
         return False
