@@ -26,6 +26,7 @@ def command(options: Options, file: str) -> None:
     from compressor.insight import look
     from compressor.ledger import to_json
     from compressor.options import settings
+    from compressor.reporters._text import shorten
 
     chosen = settings(options)
     transcript = open_transcript(file, options)
@@ -36,9 +37,4 @@ def command(options: Options, file: str) -> None:
     if not facts:
         say("no facts: no rule of this preset registers any here")
         return
-    columns([("line", "kind", "mode", "text"), *((f.line, f.kind, f.mode.value, _short(f.text)) for f in facts)])
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 100 else line[:99] + "…"
+    columns([("line", "kind", "mode", "text"), *((f.line, f.kind, f.mode.value, shorten(f.text, 100)) for f in facts)])

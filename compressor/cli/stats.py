@@ -78,7 +78,8 @@ def _print(table: dict[str, Any]) -> None:
         if rows:
             say(f"\nby {title}")
             columns(rows, right=frozenset({1, 2}))
-    rows_of_rules = [(n, r["matches"], r["edits"], r["tokens_saved"]) for n, r in table["rule"].items()]
+    rules = {n: (r["matches"], r["edits"], r["tokens_saved"]) for n, r in table["rule"].items()}
+    rows_of_rules = [(name, *figures) for name, figures in rules.items() if any(figures)]
     if rows_of_rules:
         say("\nby rule")
         columns([("rule", "matches", "edits", "tokens saved"), *rows_of_rules], right=frozenset({1, 2, 3}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from compressor.cli._options import RULES, take
-from compressor.cli._print import printable, say, write_json
+from compressor.cli._print import say, write_json
 from compressor.options import Options
 
 
@@ -34,6 +34,7 @@ def command(options: Options, original: str, compacted: str) -> int:
     from compressor.options import settings
     from compressor.reading import open_source
     from compressor.report import finding
+    from compressor.reporters._text import shorten
 
     findings = verify.verify_files(open_source(original), open_source(compacted), settings(options))
     failed = any(f.level is Level.ERROR for f in findings)
@@ -43,7 +44,8 @@ def command(options: Options, original: str, compacted: str) -> int:
     if not options.quiet:
         for f in findings:
             place = f"{f.at.file or compacted}:{f.at.line}" if f.at.line else f.at.file or compacted
-            say(f"{place}: {f.level} {f.check}: {f.message}{': ' + f.fact if f.fact else ''}")
+            fact = f": {shorten(f.fact, 120)}" if f.fact else ""
+            say(f"{place}: {f.level} {f.check}: {shorten(f.message, 240)}{fact}")
         errors = sum(f.level is Level.ERROR for f in findings)
-        say(printable(f"{'failed' if failed else 'passed'}: {errors} errors, {len(findings) - errors} other findings"))
+        say(f"{'failed' if failed else 'passed'}: {errors} errors, {len(findings) - errors} other findings")
     return int(failed)

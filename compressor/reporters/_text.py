@@ -19,3 +19,9 @@ def size(count: int) -> str:
         if count >= limit:
             return f"{count / limit:,.1f} {unit}"
     return f"{count} B"
+
+
+def shorten(text: str, width: int) -> str:
+    """The text on one line of at most this many characters."""
+    line = " ".join(text[: 4 * width].split())
+    return line if len(line) <= width else line[: width - 1] + "…"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TextIO
 
-from compressor.reporters._text import printable, size
+from compressor.reporters._text import printable, shorten, size
 
 #: These are counted below the table; a folder may hold thousands.
 _UNLISTED: Final = frozenset({"ignored", "own-output"})
@@ -85,20 +85,15 @@ def _remarks(s: Mapping[str, Any]) -> Iterator[str]:
     if s["verdict"] == "quarantined":
         return
     if s["verdict"] == "reverted":
-        yield printable(f"{s['path']}: reverted: {_short(s['reason'], 160)}")
+        yield printable(f"{s['path']}: reverted: {shorten(s['reason'], 160)}")
     found = [f for f in s["findings"] if f["level"] != "note"]
     for f in found[:_FINDINGS]:
         at = f["at"]
         place = f"{at['file'] or s['path']}:{at['line']}" if at["line"] else at["file"] or s["path"]
-        fact = f": {_short(f['fact'], 80)}" if f["fact"] else ""
-        yield printable(f"{place}: {f['level']} {f['check']}: {_short(f['message'], 160)}{fact}")
+        fact = f": {shorten(f['fact'], 80)}" if f["fact"] else ""
+        yield printable(f"{place}: {f['level']} {f['check']}: {shorten(f['message'], 160)}{fact}")
     if len(found) > _FINDINGS:
         yield printable(f"{s['path']}: {len(found) - _FINDINGS} more findings in the report")
-
-
-def _short(text: str, width: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def _sums(totals: Mapping[str, Any]) -> str:
