@@ -18,18 +18,18 @@ class UnsureError(Exception):
 
 #: A line: its indent, and the rest; comment and blank lines do not match.
 _LINE: Final = re.compile(r"( *)([^ #].*)")
-_KEY: Final = re.compile(r"([A-Za-z_][\w./*-]*)[ ]*:(?: +|$)")
+_KEY: Final = re.compile(r"([^\W\d][\w./*-]*)[ ]*:(?: +|$)")
 _DOUBLE: Final = re.compile(r'"((?:[^"\\\n]|\\["\\/nt])*)"')
 _SINGLE: Final = re.compile(r"'((?:[^'\n]|'')*)'")
 #: Plain text: begins with no sign that means something, and holds neither ": " nor " #".
 _PLAIN: Final = re.compile(r"(?:-(?=[^\s,\[\]{}])|[^\s\-?:,\[\]{}#&*!|>'\"%@`=<])[^\n]*")
 _FLOW_PLAIN: Final = re.compile(r"(?:-(?=[^\s,\[\]{}:#])|[^\s\-?:,\[\]{}#&*!|>'\"%@`=<])[^\n,\[\]{}:#]*")
-_FLOW_KEY: Final = re.compile(r"([A-Za-z_][\w.-]*): ")
+_FLOW_KEY: Final = re.compile(r"([^\W\d][\w.-]*): ")
 _COMMENT: Final = re.compile(r"[ ]*(?: #[^\n]*)?$")
 _INT: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _FLOAT: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,15})\.[0-9]{1,15}")
 #: What could be a number in one of YAML's many notations: not for us to say.
-_NUMBERISH: Final = re.compile(r"[-+]?[.0-9]")
+_NUMBERISH: Final = re.compile(r"[-+]?[.0-9][-+.:_0-9A-Za-z]*")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _ODD_WORDS: Final = frozenset({"~", "True", "TRUE", "False", "FALSE", "Null", "NULL"})
 _FORBIDDEN: Final = re.compile("[\t\r\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -268,7 +268,7 @@ def _resolve(word: str) -> Any:
         return _WORDS[word]
     if word in _ODD_WORDS:
         raise UnsureError
-    if not _NUMBERISH.match(word):
+    if not _NUMBERISH.fullmatch(word):
         return word
     if _INT.fullmatch(word):
         return int(word)

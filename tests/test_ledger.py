@@ -220,3 +220,44 @@ def test_no_edit_touches_a_summary(ports):
     session = session_of((TOOL, "noise", {}), (TOOL, "noise", {"generation": 1}), (TOOL, "noise", {}))
 
     assert [e.part for e in ledger.proposals(replace(session, brief=2), preset_of(ports["clear"]))] == [0]
+
+
+# -- real transcripts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.corpus
+def test_every_rule_on_real_transcripts(corpus):
+    """Matches lie in their parts, in order, without overlap; facts are the text at their place; nothing is slow."""
+    from compressor.errors import ReadError
+    from compressor.layers import assign
+    from compressor.reading import read
+    from compressor.rules import Selector, Verb, load_rules
+
+    rules = [r for r in (file.rule() for file in load_rules()) if r.action.verb is not Verb.REQUIRE]
+    files = sorted(corpus.rglob("*.jsonl"), key=lambda p: (p.stat().st_size, p))
+    sessions = 0
+    for path in files[:: max(1, len(files) // 20)]:
+        try:
+            found = read(path).sessions
+        except ReadError:
+            continue
+        for session in found:
+            sessions += 1
+            counts = [len(p.text) // 4 for p in session.parts]
+            layers = assign(session, counts, tail_calls=6, tail_room=20_000, pinned=frozenset())
+            for one in rules:
+                selector = Selector(session, layers.layer, layers.turn, facts=one.action.verb is Verb.PROTECT)
+                ordinals = {p.ordinal for p in selector.view(one.scope).parts}
+                last = (-1, 0, 0)
+                for m in selector.find(one):
+                    assert m.part in ordinals, one.id
+                    assert 0 <= m.start < m.end <= len(session.parts[m.part].text), one.id
+                    assert m.part > last[0] or (m.part == last[0] and m.start >= last[2]), (one.id, last, m)
+                    last = (m.part, m.start, m.end)
+            book = ledger.register(session, preset_of(*rules), layers.layer, layers.turn)
+            assert all(session.parts[f.part].text[f.start : f.end] == f.text for f in book.facts)
+            assert len(book.newest) == len(book.facts)
+            edits = ledger.proposals(session, preset_of(*rules), layers.layer, layers.turn)
+            assert all(layers.layer[e.part] in (Layer.TOOL_RESULT, Layer.NOTE) for e in edits)
+            assert len({(e.rule, e.part) for e in edits}) == len(edits)
+    assert sessions > 10

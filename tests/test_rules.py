@@ -117,12 +117,12 @@ def test_a_file_may_hold_a_list_of_rules(tmp_path):
         ("{max: 10}", "{max: 0}", 'r.yaml:5:13: "max" must be at least 1, not 0'),
         ("{max: 10}", "{max: ten}", 'r.yaml:5:13: "max" must be a whole number, not "ten"'),
         ("{max: 10}", "[max]", 'r.yaml:5:7: "with" must be a mapping, not a list'),
-        ("{protect: verbatim}", "{require: facts}", 'r.yaml:3:1: a check picks out no text\nhint: a `require` rule names its check in the action'),
+        ("{protect: verbatim}", "{require: facts}", "r.yaml:3:1: a check picks out no text\nhint: a `require` rule names its check in the action"),
         ("level: error", "examples: [{text: a}]", 'r.yaml:7:12: an item of "examples" has no "finds"\nhint: add `finds: …`'),
         ("level: error", "examples: [{finds: []}]", 'r.yaml:7:12: an example has either "text" or "session"'),
-        (GOOD, "", 'r.yaml:1:1: the file holds no rule\nhint: write `id: …`, one key a line'),
+        (GOOD, "", "r.yaml:1:1: the file holds no rule\nhint: write `id: …`, one key a line"),
         (GOOD, "text", 'r.yaml:1:1: the rule must be a mapping, not "text"'),
-        (GOOD, "[]", 'r.yaml:1:1: the file holds no rule\nhint: write `id: …`, one key a line'),
+        (GOOD, "[]", "r.yaml:1:1: the file holds no rule\nhint: write `id: …`, one key a line"),
     ],
 )  # fmt: skip
 def test_mistakes_in_rules(tmp_path, old, new, message):
@@ -142,7 +142,7 @@ def test_mistakes_in_rules(tmp_path, old, new, message):
         ("pattern", "{pattern: 'a*'}", "r.yaml:5:17: matches the empty text\nhint: let it match at least one character"),
         ("pattern", "{pattern: 'ab', group: 1}", 'r.yaml:5:30: the pattern has no group "1"\nhint: groups: none'),
         ("phrase", "{lang: en}", 'r.yaml:5:7: the kind "phrase" needs "phrases" or "patterns"\nhint: add one of them'),
-        ("phrase", "{patterns: [[{IS_PUNCT: true}]]}", "r.yaml:5:19: has no literal word to look for\nhint: give one of its tokens a TEXT or LOWER, or add \"anchors\""),
+        ("phrase", "{patterns: [[{IS_PUNCT: true}]]}", 'r.yaml:5:19: has no literal word to look for\nhint: give one of its tokens a TEXT or LOWER, or add "anchors"'),
         ("phrase", "{patterns: [[{LOWER: {REGEX: '(a+)+'}}]]}", 'r.yaml:5:29: unknown key "REGEX" in "LOWER"\nhint: known: <=, >=, IN, NOT_IN'),
         ("blob", "{what: [base65]}", 'r.yaml:5:15: an item of "what" cannot be "base65"\nhint: did you mean "base64"?'),
     ],
@@ -174,8 +174,7 @@ def test_options_of_kinds_are_schemas_that_refuse_unknown_keys(name):
 
 def mutations(value):
     """The value with one thing wrong (or at least different) somewhere."""
-    for other in (None, True, 3, 0.5, "", "zzz", [], {}, ["user"], {"a": 1}):
-        yield other
+    yield from (None, True, 3, 0.5, "", "zzz", [], {}, ["user"], {"a": 1})
     if isinstance(value, dict):
         for key, child in value.items():
             yield {k: v for k, v in value.items() if k != key}
@@ -196,11 +195,11 @@ def test_the_quick_check_and_jsonschema_agree(name):
     schema = rulefile.schema(name)
     judge = jsonschema.Draft202012Validator(schema)
     tried = 0
-    for path in sorted(folder.glob("*.yaml")):
+    for number, path in enumerate(sorted(folder.glob("*.yaml"))):
         value = yamlfile.load(path).value
         value.pop("examples", None) if path.stem not in {"superseded", "blob"} else None
         assert schemacheck.sure(value, schema, schema), f"{path} needs jsonschema to be read"
-        for changed in mutations(value):
+        for changed in mutations(value) if name == "preset" or number % 5 == 0 else ():
             tried += 1
             assert schemacheck.sure(changed, schema, schema) == judge.is_valid(changed), changed
     assert tried > 300
@@ -301,7 +300,7 @@ def test_extra_rule_files_join_and_replace(tmp_path):
         ("ruels: []\n", 'p.yaml:2:1: unknown key "ruels" in the preset\nhint: did you mean "rules"?'),
         ("rules: [NEGG001]\n", None),
         ("rules: [ZZZ*]\n", None),
-        ("rules:\n- nope.yaml\n", "p.yaml:3:3: no such rule file: \"nope.yaml\"\nhint: looked for nope.yaml"),
+        ("rules:\n- nope.yaml\n", 'p.yaml:3:3: no such rule file: "nope.yaml"\nhint: looked for nope.yaml'),
         ("rules:\n- PIN001: of\n", 'p.yaml:3:11: "PIN001" cannot be "of"\nhint: did you mean "off"?'),
         ("rules:\n- PIN001: {levle: note}\n", 'p.yaml:3:12: unknown key "levle" in "PIN001"\nhint: did you mean "level"?'),
         ("rules:\n- PIN001: {level: nota}\n", 'p.yaml:3:19: "level" cannot be "nota"\nhint: did you mean "note"?'),

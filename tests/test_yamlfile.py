@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 
@@ -184,8 +185,6 @@ def test_the_quick_reader_never_guesses():
 @pytest.mark.parametrize("sign", ["a", " ", "[", "-", "#", ":", "\n", "- ", "{a: ", '"'])
 def test_odd_megabytes_take_no_time(sign):
     start = time.perf_counter()
-    try:
+    with contextlib.suppress(yamlplain.UnsureError):
         yamlplain.parse(sign * (200_000 // len(sign)))
-    except yamlplain.UnsureError:
-        pass
     assert time.perf_counter() - start < 2

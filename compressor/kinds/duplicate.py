@@ -42,7 +42,13 @@ def _normal(parts: Iterable[Part]) -> dict[int, str]:
     alike: dict[tuple[str | int, ...], list[Part]] = {}
     for part in parts:
         text = part.text
-        ends = (*text[:_END].split()[:4], "", *text[-_END:].split()[-4:], text.count("e"), text.count("t"))
+        ends: tuple[str | int, ...] = (
+            *text[:_END].split()[:4],
+            "",
+            *text[-_END:].split()[-4:],
+            text.count("e"),
+            text.count("t"),
+        )
         alike.setdefault(ends, []).append(part)
     texts: dict[int, str] = {}
     for group in alike.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import pytest
@@ -20,7 +21,7 @@ def view_of(*texts: str) -> View:
 def find(kind: str, text: str, **options) -> list[str]:
     matches = list(plugins.load("kinds", kind).find(view_of(text), options))
     assert all(m.start < m.end for m in matches)
-    assert all(a.end <= b.start for a, b in zip(matches, matches[1:], strict=False))
+    assert all(a.end <= b.start for a, b in itertools.pairwise(matches))
     return [text[m.start : m.end] for m in matches]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import random
 
 import pytest
@@ -73,7 +74,7 @@ def find(kind: str, made: Making | str, types=(PartType.TOOL_RESULT,), **options
         assert 0 <= m.start < m.end <= len(session.parts[m.part].text)
     places = [(m.part, m.start, m.end) for m in matches]
     assert places == sorted(places)
-    assert all(a[0] != b[0] or a[2] <= b[1] for a, b in zip(places, places[1:], strict=False)), "matches overlap"
+    assert all(a[0] != b[0] or a[2] <= b[1] for a, b in itertools.pairwise(places)), "matches overlap"
     return [session.parts[m.part].text[m.start : m.end] for m in matches]
 
 
