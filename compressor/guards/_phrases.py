@@ -21,7 +21,7 @@ class Phrases:
         chars: the first characters of the CJK phrases.
     """
 
-    __slots__ = ("_by_first", "_others", "chars", "keys")
+    __slots__ = ("_by_first", "_compiled", "_others", "chars", "keys")
 
     def __init__(self, items: Iterable[str]) -> None:
         firsts: dict[str, list[str]] = {}
@@ -35,7 +35,8 @@ class Phrases:
                 others.append(phrase)
             if not _FIRST.match(phrase) or not _is_cjk(phrase[0]):
                 keys.update(_keys(phrase))
-        self._by_first = {k: re.compile(alternation(v), re.IGNORECASE) for k, v in firsts.items()}
+        self._by_first = firsts
+        self._compiled: dict[str, re.Pattern[str]] = {}
         self._others = compiled(others) if others else None
         self.keys = frozenset(keys)
         self.chars = frozenset(k for k in firsts if _is_cjk(k))
@@ -43,11 +44,10 @@ class Phrases:
     def finditer(self, text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
         """The matches in the stretch; one may lie in another that begins before it."""
         end = len(text) if end is None else end
-        table = self._by_first
+        known = self._by_first
         for token in _TOKEN.finditer(text, start, end):
-            pattern = table.get(token.group().lower().replace("\u2019", "'"))
-            match = pattern.match(text, token.start(), end) if pattern else None
-            if match:
+            word = token.group().lower().replace("\u2019", "'")
+            if word in known and (match := self._pattern(word).match(text, token.start(), end)):
                 yield match
         if self._others:
             yield from self._others.finditer(text, start, end)
@@ -59,9 +59,16 @@ class Phrases:
     def match(self, text: str, start: int = 0) -> re.Match[str] | None:
         """The match that begins right here."""
         token = _TOKEN.match(text, start)
-        pattern = self._by_first.get(token.group().lower().replace("\u2019", "'")) if token else None
-        match = pattern.match(text, start) if pattern else None
+        word = token.group().lower().replace("\u2019", "'") if token else ""
+        match = self._pattern(word).match(text, start) if word in self._by_first else None
         return match or (self._others.match(text, start) if self._others else None)
+
+    def _pattern(self, first: str) -> re.Pattern[str]:
+        """The phrases with this first word; compiled when it is met, which for most never happens."""
+        pattern = self._compiled.get(first)
+        if pattern is None:
+            pattern = self._compiled[first] = re.compile(alternation(self._by_first[first]), re.IGNORECASE)
+        return pattern
 
     def in_line(self, words: Iterable[str], line: str) -> bool:
         """Whether a line (see `lines`) with these words can hold a phrase at all."""

@@ -57,10 +57,10 @@ def _pattern() -> re.Pattern[str]:
     return re.compile("|".join(parts))
 
 
-def specials(plain: str) -> list[Special]:
-    """All of them in the text, in order; the text has plain digits already."""
+def specials(plain: str, start: int, end: int) -> list[Special]:
+    """All of them in the stretch, in order; the text has plain digits already."""
     out: list[Special] = []
-    for match in _pattern().finditer(plain):
+    for match in _pattern().finditer(plain, start, end):
         kind = match.lastgroup or ""
         for name in _MAKERS:
             if match.group(name) is not None:

@@ -17,6 +17,7 @@ from compressor.guards._data import CJK
 from compressor.guards._equal import compare, same
 from compressor.guards._fate import CHANGED, KEPT, MISSING, fate, likeness
 from compressor.guards._number import Number
+from compressor.guards._phrases import lines
 from compressor.guards._units import Unit, counted_at, unit_at, units
 
 _NUMBER: Final = re.compile(
@@ -31,9 +32,11 @@ _HAN: Final = re.compile(
     rf"|(?P<half>半)个?(?=小时|钟头|天|年|月|秒|分钟)"
     rf"|(?P<minus>[负零下]*)(?P<n>[{_numerals.HAN_DIGITS}]+(?:点[零〇一二三四五六七八九]+)?)"
 )
-_DIGIT: Final = re.compile("\\d")
+_DIGIT: Final = re.compile("\\d+")
+_ANY_DIGITS: Final = re.compile(f"[\\d{_numerals.HAN_DIGITS}]+")
 _HAN_DIGIT: Final = re.compile(f"[{_numerals.HAN_DIGITS}半]")
 _WORDS: Final = re.compile(r"(?<![\w-])([A-Za-zäöüß]{2,9})(?:[- ]([a-z]{3,5}))?(?!\w)", re.IGNORECASE)
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ORDINAL: Final = re.compile(r"(?:st|nd|rd|th|º|ª|er|ème|e)(?!\w)")
 _OF: Final = re.compile(rf"[^\W\d_][\w/.-]*[^\W_]|[{CJK}]+")
 _LINK: Final = re.compile(r"\s?(?:-|\u2013|\u2014|~|\u301c|to|bis|\u00e0|a|until|till|\u5230|\u81f3|\u301c)\s?$", re.IGNORECASE)
@@ -48,27 +51,64 @@ def numbers(text: str) -> list[Number]:
     """All numbers of the text, in order."""
     plain = _numerals.plain(text)
     cjk = not plain.isascii() and bool(_HAN_DIGIT.search(plain))
-    if not _DIGIT.search(plain):
-        found = _han_numbers(plain, []) if cjk else []
-        found += _word_numbers(plain, found)
-    else:
-        found = list(_digit_numbers(plain))
-        found += _han_numbers(plain, found) if cjk else []
-        found += _word_numbers(plain, found)
+    found = [n for start, end in _windows(plain, cjk=cjk) for n in _digit_numbers(plain, start, end)]
+    found += _han_numbers(plain, found) if cjk else []
+    found += _word_numbers(plain, found)
     found.sort(key=lambda n: n.start)
     merged = _merged(plain, found)
     return [replace(n, text=text[n.start : n.end], of=n.of or _of(plain, n)) for n in merged]
 
 
-def _digit_numbers(plain: str) -> Iterator[Number]:
-    at = 0
-    specials = _special.specials(plain)
-    for special in specials:
+def may_hold(text: str) -> list[bool]:
+    """For each line whether it can hold a number: a cheap look."""
+    words = units().number_words.keys() | units().ordinal_words.keys()
+    out = []
+    for line in lines(text):
+        held = bool(_DIGIT.search(line)) or not words.isdisjoint(line.split())
+        out.append(held or (not line.isascii() and bool(_HAN_DIGIT.search(line))))
+    return out
+
+
+def _windows(plain: str, *, cjk: bool) -> Iterator[tuple[int, int]]:
+    """Stretches around the digits of a text, from blank to blank: nothing else can be a number or hide one."""
+    low = high = -1
+    for digit in (_ANY_DIGITS if cjk else _DIGIT).finditer(plain):
+        if digit.start() < high:
+            continue
+        start = _blank(plain, max(0, digit.start() - _AHEAD))
+        end = plain.find(" ", min(len(plain), digit.end() + _BEHIND))
+        end = len(plain) if end < 0 else end
+        if high >= 0 and start >= high:
+            yield low, high
+            low = start
+        elif high < 0:
+            low = start
+        high = end
+    if high >= 0:
+        yield low, high
+
+
+def _blank(plain: str, low: int) -> int:
+    """Where to begin so that no name is cut: the last blank before `low`, if one is near."""
+    space = plain.rfind(" ", max(0, low - _CHUNK), low)
+    return space + 1 if space >= 0 else max(0, low - _CHUNK) if low else 0
+
+
+#: A month or a word of the kind may stand so far before its digits, a unit so far behind.
+_AHEAD: Final = 12
+_BEHIND: Final = 24
+#: Longer runs without a blank are data.
+_CHUNK: Final = 200
+
+
+def _digit_numbers(plain: str, start: int, end: int) -> Iterator[Number]:
+    at = start
+    for special in _special.specials(plain, start, end):
         yield from _quantities(plain, at, special.start)
         if special.kind:
             yield Number(special.start, special.end, "", special.value, "", "", special.kind, "")
         at = special.end
-    yield from _quantities(plain, at, len(plain))
+    yield from _quantities(plain, at, end)
 
 
 def _quantities(plain: str, start: int, end: int) -> Iterator[Number]:
@@ -229,6 +269,8 @@ def _word_numbers(plain: str, taken: list[Number]) -> list[Number]:
     """`two files`, `twenty-five percent`, `the third attempt`: number words before a unit or a thing."""
     out: list[Number] = []
     table = units()
+    if not (table.number_words.keys() | table.ordinal_words.keys()) & set(_LETTERS.findall(plain.lower())):
+        return out
     spans = [(n.start, n.end) for n in taken]
     for match in _WORDS.finditer(plain):
         word = match.group(1).lower()
@@ -315,4 +357,4 @@ def _of(plain: str, number: Number) -> str:
     return " ".join(w.lower() for w in words)
 
 
-__all__ = ["CHANGED", "KEPT", "MISSING", "Number", "compare", "fate", "likeness", "numbers", "same"]
+__all__ = ["CHANGED", "KEPT", "MISSING", "Number", "compare", "fate", "likeness", "may_hold", "numbers", "same"]

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from compressor.guards._data import alternation
-from compressor.guards.numbers import Number, numbers
+from compressor.guards.numbers import Number, may_hold, numbers
 from compressor.guards.sentences import paragraphs
 from compressor.kinds._prose import spoken
 from compressor.model import Match, Part, PartType, View
@@ -58,7 +58,7 @@ def find(view: View, options: Mapping[str, Any]) -> Iterator[Match]:
     """One match for each number that the whitelist takes; its value is its normal form with its unit."""
     entries = tuple(_entry(e) for e in options.get("whitelist", ()))
     for part in spoken(view):
-        for start, end in paragraphs(part.text):
+        for start, end in paragraphs(part.text, may_hold(part.text)):
             yield from _in_stretch(part, start, part.text[start:end], entries)
     if options.get("results", False):
         for part in view.parts:
