@@ -101,6 +101,13 @@ class Failure:
     looking: bool = False
     refused: bool = False
 
+    @property
+    def tells(self) -> bool:
+        """Neither a look at what was not there nor a refusal of nothing in particular."""
+        if self.refused:
+            return bool(self.target) or self.line != "refused"
+        return not self.looking or self.times > 2
+
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:

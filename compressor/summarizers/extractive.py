@@ -236,7 +236,7 @@ class _Writer:
     def errors(self) -> tuple[Entry, ...]:
         """Failures that still stand, refusals first, then by how late and how often."""
         judge = self.judge
-        standing = [f for f in self.read.outcomes.failures if self.leaves(f.at) and _is_telling(f)]
+        standing = [f for f in self.read.outcomes.failures if self.leaves(f.at) and f.tells]
 
         def weight(failure: Failure) -> float:
             plain = judge.recency(failure.at) * (1 + 0.5 * min(failure.times - 1, 4)) * judge.worth.of(failure.line)
@@ -252,9 +252,9 @@ class _Writer:
     def _failure(self, failure: Failure) -> str:
         tried = f"`{failure.target.replace('`', '')}`" if failure.target else failure.name
         what = self.labels["rejected"] if failure.refused else self.labels["failed"]
-        times = f" {failure.times}{self.labels['times']}" if failure.times > 1 else ""
+        often = f" ({self.labels['often']})" if failure.times > 1 else ""
         said = "" if failure.line == "refused" else f": {failure.line}"
-        return f"{tried} {what}{times}{said}"
+        return f"{tried} {what}{often}{said}"
 
     def answers(self) -> tuple[Decision, ...]:
         """What persons decided when they were asked, newest first."""
@@ -320,11 +320,14 @@ class _Writer:
                 if old is None or not old.bullet and len(said.text) < len(old.text):
                     out[file.path] = said
 
+    def _often(self, what: str, times: Sequence[int]) -> str:
+        """`edited (repeatedly)`; no count, for a number that nobody has said is an invention to a checker."""
+        return self.labels[what] + (f" ({self.labels['often']})" if len(times) > 2 else "")
+
     def _file(self, file: Seen, root: str, said: Statement | None) -> FileNote:
-        labels, times = self.labels, self.labels["times"]
-        done = [labels["created"]] if file.created >= 0 else []
-        done += [f"{labels['edited']} {len(file.edits)}{times}"] if file.edits else []
-        done += [f"{labels['read']} {len(file.reads)}{times}"] if file.reads and not file.edits else []
+        done = [self.labels["created"]] if file.created >= 0 else []
+        done += [self._often("edited", file.edits)] if file.edits else []
+        done += [self._often("read", file.reads)] if file.reads and not file.edits else []
         touched = [i for i in (file.created, *file.edits, *file.reads[:1], file.deleted) if i >= 0]
         sources = dict.fromkeys((min(touched), max(touched)))
         if said:
@@ -358,13 +361,6 @@ def _prose(message: Message) -> str:
 def _is_substantial(text: str) -> bool:
     """More than `ok`, `go on`, `yes please`."""
     return len(text.split()) >= 5 or sum("\u3400" <= c <= "\u9fff" for c in text[:200]) >= 8
-
-
-def _is_telling(failure: Failure) -> bool:
-    """Neither a look at what was not there nor a refusal of nothing in particular."""
-    if failure.refused:
-        return bool(failure.target) or failure.line != "refused"
-    return not failure.looking or failure.times > 2
 
 
 def _is_outside(file: Seen) -> bool:
