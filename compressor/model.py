@@ -191,7 +191,8 @@ class Message:
 class Call:
     """A tool call and its results, paired by id and by position (real files re-use ids).
 
-    `message` is -1 for a result without a call; `results` is empty for a call without a result.
+    `message` is -1 for a result without a call; `results` is empty for a call without a result. `frame` is what the
+    model reads of arguments that are JSON text besides their strings: keys, numbers, punctuation.
     """
 
     index: int
@@ -200,6 +201,7 @@ class Call:
     message: int
     results: tuple[int, ...] = ()
     error: bool = False
+    frame: str = ""
 
 
 @dataclass(frozen=True, slots=True)

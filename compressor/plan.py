@@ -40,7 +40,7 @@ SHORT: Final = 100
 #: Arguments of at most this many characters stay whole when their call stays.
 SHORT_ARGUMENT: Final = 160
 #: Share of the target that what stays whole leaves free for single lines.
-LINES: Final = 0.45
+LINES: Final = 0.65
 #: Tokens of a placeholder's first line.
 HEADER: Final = 12.0
 #: Tokens of an excerpt's label in the brief.
@@ -59,6 +59,7 @@ class Question:
 
     Attributes:
         counts: tokens by part ordinal.
+        frames: tokens of the frames of its calls, by message index.
         facts: the ledger; facts without a part stand nowhere and are carried by the brief.
         edits: proposals of the edit rules.
         target: tokens of the output's live context, brief included.
@@ -71,6 +72,7 @@ class Question:
     session: Session
     layers: Layers
     counts: Sequence[int]
+    frames: Sequence[int]
     facts: Sequence[Fact]
     edits: Sequence[Edit]
     salience: Salience
@@ -124,7 +126,8 @@ class Plan:
         self._drop_what_nobody_reads()
         counts = question.counts
         self._of_message = [
-            sum(counts[p.ordinal] for p in m.parts if p.type in VISIBLE) for m in question.session.messages
+            sum((counts[p.ordinal] for p in m.parts if p.type in VISIBLE), question.frames[m.index])
+            for m in question.session.messages
         ]
         self._fixed = float(sum(n for i, n in enumerate(self._of_message) if i not in self._gone_messages))
         self._open_up()
@@ -251,6 +254,7 @@ class Plan:
             if any(not self._may_leave(p) for p in m.parts):
                 return
         self._released.add(unit)
+        self._fixed -= sum(q.frames[m.index] for m in self._left(unit))
         for p in self._parts(unit):
             opened = self._opened.get(p.ordinal)
             if p.type in VISIBLE and opened is None:
@@ -296,7 +300,7 @@ class Plan:
 
     def _entry(self, unit: int) -> float:
         """Tokens that bringing a unit back costs, before any of its lines."""
-        cost = 0.0
+        cost = float(sum(self._q.frames[m.index] for m in self._left(unit)))
         for p in self._parts(unit):
             tokens = self._q.counts[p.ordinal]
             if p.type is PartType.TOOL_CALL:

@@ -45,7 +45,7 @@ from compressor.settings import Clock, Settings
 BRIEF_SHARE: Final = 0.12
 BRIEF_MOST: Final = 0.40
 #: The brief gets at least this many tokens, as far as `BRIEF_MOST` allows.
-BRIEF_LEAST: Final = 700
+BRIEF_LEAST: Final = 500
 
 
 class Work:
@@ -73,9 +73,10 @@ class Work:
         with clock.stage("count"):
             self._counted: dict[str, int] = {}
             self.counts = [self.count(p.text) if p.type in VISIBLE else 0 for p in self.session.parts]
+            self.frames = self._frames(self.session)
         live = whole = abandoned = 0
         for m in self.session.messages:
-            n = sum(self.counts[p.ordinal] for p in m.parts if p.type in VISIBLE)
+            n = self.frames[m.index] + sum(self.counts[p.ordinal] for p in m.parts if p.type in VISIBLE)
             if m.abandoned:
                 abandoned += n
                 continue
@@ -205,7 +206,7 @@ class Work:
         if cached is None or cached[0] != self.frozen:
             edits = self._edits()
             question = Question(
-                session=self.session, layers=self.layers, counts=self.counts, facts=self.ledger.facts, edits=edits,
+                session=self.session, layers=self.layers, counts=self.counts, frames=self.frames, facts=self.ledger.facts, edits=edits,
                 salience=self.salience, target=self.target, brief=self.brief_room, count=self.count,
                 frozen=self.frozen, hard=self.hard, replace_summaries=_originals_stand(self.session),
             )  # fmt: skip
@@ -231,6 +232,14 @@ class Work:
         if n is None:
             n = self._counted[text] = tokens.count(text, self.settings.encoding)
         return n
+
+    def _frames(self, session: Session) -> list[int]:
+        """Tokens of the frames of its calls, by message index."""
+        frames = [0] * len(session.messages)
+        for call in session.calls:
+            if call.frame and call.message >= 0:
+                frames[call.message] += self.count(call.frame)
+        return frames
 
     def _task(self, leaving: frozenset[int], problems: list[str]) -> Task:
         said = self.settings.preset.language
@@ -304,12 +313,11 @@ class Work:
     def compare(self, output: Session, baseline: Sequence[Finding], integrity: Sequence[Finding]) -> list[Finding]:
         """All findings of the output."""
         self.output = output
+        frames = self._frames(output)
         self.after = sum(
-            self.count(p.text)
+            frames[m.index] + sum(self.count(p.text) for p in m.parts if p.type in VISIBLE)
             for m in output.messages
             if m.live and not m.abandoned
-            for p in m.parts
-            if p.type in VISIBLE
         )
         comparison = Comparison(
             original=self.session, output=output, facts=self.ledger.facts, layers=self.layers.layer,

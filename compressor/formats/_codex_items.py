@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from compressor.formats._pairs import Builder
-from compressor.formats._records import leaves, loads
+from compressor.formats._records import frame, leaves, loads
 from compressor.model import NESTED, Origin, PathSteps, Role
 
 ITEMS: Final = frozenset(
@@ -138,6 +138,8 @@ def _call(item: dict[str, Any], base: PathSteps, build: Builder) -> None:
         if parsed is None:
             build.argument((*base, "arguments"), "", arguments)
         else:
+            if kind != "web_search_call":
+                build.frame(frame(parsed))
             for path, key, text in leaves(parsed, (*base, "arguments", NESTED)):
                 build.argument(path, key, text)
         return

@@ -44,6 +44,7 @@ class _Call:
     message: int
     results: list[int] = field(default_factory=list)
     error: bool = False
+    frame: str = ""
     parts: list[int] = field(default_factory=list)
 
 
@@ -123,6 +124,10 @@ class Builder:
         self._waiting[id].append(self._current)
         return self._current
 
+    def frame(self, text: str) -> None:
+        """What the latest call's JSON text holds besides its strings."""
+        self._calls[self._current].frame = text
+
     def argument(self, path: PathSteps, key: str, text: str, *, name: str = "") -> None:
         """One string argument of the latest call; `key` is its dotted name, `name` that of a tool without calls."""
         self._add(_Part(PartType.TOOL_CALL, path, text, self._current, key, name))
@@ -164,7 +169,7 @@ class Builder:
                 name = names[p.call] if p.call >= 0 else p.name
                 parts.append(Part(len(parts), index, p.type, p.path, p.text, name, p.call, p.key))
             messages.append(Message(index=index, parts=tuple(parts[first:]), **m.fields))
-        calls = tuple(Call(i, c.id, c.name, c.message, tuple(c.results), c.error) for i, c in enumerate(self._calls))
+        calls = tuple(Call(i, c.id, c.name, c.message, tuple(c.results), c.error, c.frame) for i, c in enumerate(self._calls))
         return tuple(messages), tuple(parts), calls
 
     def session(
