@@ -36,6 +36,8 @@ class Cues:
     joint: re.Pattern[str]
     needs_subject: re.Pattern[str]
     opening: Phrases
+    nouns: frozenset[str]
+    told_next: Phrases
     statement: Phrases
     subject: re.Pattern[str]
     function: frozenset[str]
@@ -76,6 +78,8 @@ def cues(lang: str) -> Cues:
         joint=_ending(phrases(name, "joint")),
         needs_subject=starts("needs_subject"),
         opening=Phrases(phrases(name, "opening")),
+        nouns=frozenset(phrases(name, "nouns")),
+        told_next=Phrases(phrases(name, "statement_next")),
         statement=Phrases(phrases(name, "statement")),
         subject=starts("subject"),
         function=frozenset(phrases(name, "function")),

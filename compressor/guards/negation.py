@@ -92,10 +92,13 @@ def _in_sentence(sentence: str, offset: int) -> list[Clause]:
     words = word_set(sentence)
     out: list[Clause] = []
     masked = ""
+    seen: frozenset[str] = frozenset()
     for lang in speech(sentence, words):
         table = cues(lang)
-        if not table.may_hold(sentence, words):
+        # a word that another language has already judged ("no worries") is not judged again
+        if not table.may_hold(sentence, words - seen):
             continue
+        seen |= table.anchors
         masked = masked or _mask(sentence)
         found = _of_language(masked, table, words)
         out.extend(c for c in found if not any(c.start < o.end and o.start < c.end for o in out))
@@ -173,14 +176,22 @@ def _sort(masked: str, hit: _Hit, segment: Segment, table: Cues) -> str:
     after = masked[hit.end : segment.end]
     if hit.sort in ("double", NEGATION):
         command = hit.sort == NEGATION and table.opening.match(masked, hit.start) and _opens(before, table)
-        return PROHIBITION if command and not table.statement.search(masked, hit.start, segment.end) else NEGATION
+        return PROHIBITION if command and not _tells(masked, hit, segment, table) else NEGATION
     if hit.sort == "anywhere":
         told = table.subject.match(before) or table.statement.search(after) or "?" in after
         return NEGATION if told else PROHIBITION
     opens = _opens(before, table)
     if hit.sort == "obligation_opening":
         return OBLIGATION if opens else ""
-    return PROHIBITION if opens and not table.statement.search(after) else NEGATION
+    return PROHIBITION if opens and not _tells(masked, hit, segment, table) else NEGATION
+
+
+def _tells(masked: str, hit: _Hit, segment: Segment, table: Cues) -> bool:
+    """Whether a negation at the beginning tells a fact: "no errors were found", "no funciona"."""
+    cue = masked[hit.start : hit.end].lower()
+    if table.told_next.match(masked, hit.end + 1) or table.told_next.match(masked, hit.end):
+        return True
+    return cue.split(" ", 1)[0] in table.nouns and table.statement.search(masked, hit.end, segment.end) is not None
 
 
 def _opens(before: str, table: Cues) -> bool:

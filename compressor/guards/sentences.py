@@ -53,7 +53,7 @@ _CODE: Final = re.compile(
     r"(?:\b(?:FROM|SET|TABLE|VALUES|WHERE|NULL|IN|EXISTS|LIKE|IS|INDEX|BY)\b|[=;<>]).*$"
     r"|[\w\"`]+\s+(?:INT|INTEGER|BIGINT|TEXT|VARCHAR|SERIAL|BOOLEAN|TIMESTAMP|UUID|NUMERIC)\b.*"
     r"|[$%]\s+[\w./~-]+|>>>\s|\.\.\.\s{2,}|PS [A-Z]:|[\w.-]+@[\w.-]+:[^\s]*[$#]\s|sudo\s"
-    r"|@@\s|diff --git|index [0-9a-f]{6,}|\+\+\+ |--- [ab/]|[+-](?:\s{2,}|\s*[\w.]+\s*[=(:{]|[#/]{1,2})"
+    r"|\d{1,6}\s{1,8}[-+]\s|\d{1,6}[\u2192|]|@@\s|diff --git|index [0-9a-f]{6,}|\+\+\+ |--- [ab/]|[+-](?:\s{2,}|\s*[\w.]+\s*[=(:{]|[#/]{1,2})"
     r"|\"[\w$ .-]+\"\s*:|[{}\[\]]|</?[A-Za-z][\w-]*[\s/>]"
     r"|[\w.\[\]]+\s*(?:=|:=|\+=|==|!=|=>)\s*\S|[\w-]+:\s*(?:[|>]\s*$|\[|\{|true\b|false\b|null\b)"
     r"|(?://|/\*|\*/|--\s*\w+\s*=)|[\w.$]+\([^)\n]{0,120}\)\s*[;{]?\s*$|\w+\(.*\)\s*(?:=>|->|\{)"

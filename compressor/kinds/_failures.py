@@ -32,6 +32,8 @@ _TOLD: Final = re.compile(
     r"^.{0,120}?(?:\berror(?:\[\w+\])?:|\bERROR\b|\bERR!|\bFAIL(?:ED|URE)?\b|--- FAIL|\u2717|\u2716|\u2718|not found|[Nn]o such file|[Pp]ermission denied|[Cc]annot |refused|timed out|\u5931\u8d25|\u9519\u8bef|\u62a5\u9519).*",
     re.MULTILINE,
 )
+#: Lines that a tool puts around the output of a command.
+_HEADER: Final = re.compile(r"\s*(?:exit code.*|process exited.*|output:|wall time.*|chunk id.*|error:?|original token count.*|command:.*)?\s*", re.IGNORECASE)
 _LEADING: Final = re.compile(r"(?:\s*(?:cd|pushd|export|source|set)\b[^&;|\n]*(?:&&|;)|\s*[A-Z_][A-Z0-9_]*=\S*|\s*(?:sudo|time|timeout \S+|nohup|env|npx|uv run|poetry run|bundle exec))\s*")
 _WORD: Final = re.compile(r"[^\s;&|<>()]+")
 
@@ -121,6 +123,8 @@ def telling_line(text: str, longest: int) -> tuple[int, int] | None:
         pass
     match = raised or _TOLD.search(text, low)
     start, end = match.span() if match else _last_line(text)
+    if _HEADER.fullmatch(text, start, end):
+        return None
     while start < end and text[start].isspace():
         start += 1
     end = min(end, start + longest)
@@ -132,6 +136,6 @@ def telling_line(text: str, longest: int) -> tuple[int, int] | None:
 def _last_line(text: str) -> tuple[int, int]:
     end = len(text.rstrip())
     start = text.rfind("\n", 0, end) + 1
-    if _EXIT.match(text[start:end]) and start > 1:
+    if _HEADER.fullmatch(text, start, end) and start > 1:
         return _last_line(text[: start - 1])
     return start, end
