@@ -16,9 +16,10 @@ from compressor.errors import ConfigError
 from compressor.formats import Source
 from compressor.formats._records import dumps
 from compressor.model import Finding, Verdict
-from compressor.pipeline import compact, publish
+from compressor.pipeline import compact
 from compressor.reading import open_source
 from compressor.result import SessionResult
+from compressor.transaction import publish
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,8 @@ def do(orders: Orders, job: Job) -> Outcome:
 
 
 def _compact(orders: Orders, job: Job, source: Source) -> Outcome:
-    from compressor.pipeline import compact, publish
+    from compressor.pipeline import compact
+    from compressor.transaction import publish
 
     outcome = compact(source, orders.settings, _store(job, orders.settings))
     weights = orders.settings.preset.weights

@@ -1,14 +1,12 @@
-"""One file through all stages: read, plan, summarize, write, verify on what was written, publish."""
+"""One file through all stages: read, plan, summarize, write, verify on what was written (`transaction` publishes)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from compressor import plugins, reading, verify
-from compressor.archive import Store, write_atomic
-from compressor.errors import Location, WriteError
+from compressor.archive import Store
 from compressor.formats._records import Source
 from compressor.model import Compaction, Finding, Level, Transcript, Verdict
 from compressor.regrowth import already_done, originals
@@ -16,7 +14,7 @@ from compressor.result import SessionResult
 from compressor.settings import Clock, Settings
 from compressor.work import Work
 
-__all__ = ["FileOutcome", "Settings", "compact", "publish"]
+__all__ = ["FileOutcome", "Settings", "compact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,8 @@ class FileOutcome:
         data: the output's bytes; None: the input's bytes are the output.
         originals: what the archive must hold before the output is published.
         written: the output as it was read back.
+        source: the input's bytes as they were read.
+        redacted: how many secrets were replaced in them; -1: that was not asked for.
     """
 
     transcript: Transcript
@@ -34,6 +34,8 @@ class FileOutcome:
     results: tuple[SessionResult, ...]
     originals: tuple[Any, ...] = ()
     written: Transcript | None = None
+    source: Any = None
+    redacted: int = -1
 
 
 def compact(source: Source, settings: Settings, store: Store | None = None) -> FileOutcome:
@@ -63,41 +65,7 @@ def compact(source: Source, settings: Settings, store: Store | None = None) -> F
         data = bytes(transcript.raw)
     results = tuple(w.result(given, data, changes.get(i), kept=kept) for i, w in enumerate(works))
     kept_originals = (given.raw,) if transcript is given else (given.raw, transcript.raw)
-    return FileOutcome(given, data, results, kept_originals if data is not None else (), written)
-
-
-def publish(outcome: FileOutcome, output: Path | None, settings: Settings) -> tuple[SessionResult, ...]:
-    """Archive the originals, then publish the output in one rename.
-
-    Args:
-        output: where the output goes; None: it is not wanted as a file, and nothing is archived.
-
-    Returns:
-        The results, with the output's path and its resume command.
-
-    Raises:
-        ArchiveError, WriteError: nothing was published.
-    """
-    if output is None:
-        return outcome.results
-    if outcome.originals:
-        store = Store(settings.archive or output.parent / ".compress")
-        for original in outcome.originals:
-            store.put(original)
-    data = outcome.transcript.raw if outcome.data is None else outcome.data
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(output, bytes(data))
-    except OSError as error:
-        raise WriteError(
-            f"the output could not be written: {error.strerror or error}",
-            at=Location(str(output)),
-            hint="the old state is untouched; free space or choose another place with -o",
-        ) from error
-    resume = ""
-    if outcome.written is not None:
-        resume = plugins.load("formats", outcome.written.format).resume_command(outcome.written, str(output))
-    return tuple(replace(r, output=str(output), resume=resume) for r in outcome.results)
+    return FileOutcome(given, data, results, () if kept else kept_originals, written, source.raw)
 
 
 def _write_and_verify(

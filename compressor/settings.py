@@ -26,6 +26,7 @@ class Settings:
         budget: tokens of the output's live context; None: `ratio` or the preset says.
         ratio: tokens of the whole history / tokens of the output.
         archive: folder of the originals; None: `.compress/` beside the output.
+        trigger: who asked, for the audit record; decides nothing.
     """
 
     preset: Preset
@@ -41,6 +42,7 @@ class Settings:
     format: str | None = None
     format_options: Mapping[str, Any] = field(default_factory=dict)
     archive: Path | None = None
+    trigger: str = "run"
 
     @cached_property
     def digest(self) -> str:

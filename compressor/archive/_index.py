@@ -20,7 +20,7 @@ NAME: Final = "index.sqlite"
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS packs (id INTEGER PRIMARY KEY, size INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS blocks (
-    id INTEGER PRIMARY KEY, pack INTEGER NOT NULL, offset INTEGER NOT NULL, head INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, pack INTEGER NOT NULL, offset INTEGER NOT NULL, head INTEGER NOT NULL,
     size INTEGER NOT NULL, raw INTEGER NOT NULL, dictionary INTEGER NOT NULL, tight INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS chunks (
     digest BLOB PRIMARY KEY, block INTEGER NOT NULL, offset INTEGER NOT NULL, size INTEGER NOT NULL) WITHOUT ROWID;
@@ -50,7 +50,7 @@ class Block:
     size: int
     raw: int
     dictionary: int
-    tight: bool
+    tight: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,11 @@ class Index:
         """Forget what was changed since the last commit."""
         self.db.rollback()
 
+    def change(self, name: str, query: str, row: tuple[Any, ...]) -> None:
+        """One change of its own, committed at once."""
+        self.db.execute(query, row)
+        disk.commit(name, self.db)
+
     def one(self, query: str, *values: Any) -> tuple[Any, ...] | None:
         """The first row."""
         row: tuple[Any, ...] | None = self.db.execute(query, values).fetchone()
@@ -141,10 +146,15 @@ class Index:
             self.db.execute("DELETE FROM packs WHERE id=?", (pack,))
 
     def block(self, number: int) -> Block:
-        """A block by its number."""
+        """A block by its number.
+
+        Raises:
+            KeyError: it has been packed anew since its number was looked up.
+        """
         row = self.one("SELECT * FROM blocks WHERE id=?", number)
-        assert row is not None
-        return Block(*row[:7], tight=bool(row[7]))
+        if row is None:
+            raise KeyError(number)
+        return Block(*row)
 
     def chunk(self, digest: bytes) -> tuple[int, int, int] | None:
         """Block, offset and size of a chunk."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import zstandard
 
 #: Levels while somebody waits and when nobody does.
-QUICK, TIGHT = 3, 19
+QUICK, TIGHT = 3, 12
 #: Blocks below this size gain by a dictionary; larger ones have their own past.
 _SMALL: Final = 512 * 1024
 #: Size of a dictionary, and how much is looked at to make one.

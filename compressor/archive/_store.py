@@ -51,7 +51,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._index: Index | None = None
-        self.squeezer = Squeezer(self._payload_of_dictionary)
+        self.squeezer = Squeezer(self.dictionary)
         self._at_hand: OrderedDict[int, bytes] = OrderedDict()
         self._writing = 0
 
@@ -259,6 +259,9 @@ class Store:
     def _append(self, digest: bytes, data: Any, *, shared: bool) -> None:
         """Append what is not here yet, and the recipe of the whole; fsync; then enter it in the index."""
         known = self.index.chunk if shared else lambda _: None
+        self.squeezer.current = (self.index.one("SELECT id FROM dictionaries ORDER BY pack DESC, offset DESC") or (0,))[
+            0
+        ]
         with self.appending() as pack:
             fresh: dict[bytes, bytes] = {}
             held: set[bytes] = set()
@@ -288,10 +291,7 @@ class Store:
             number: of the pack; None: the one that is being filled.
         """
         if number is None:
-            there = self.packs()
-            number = max(there, default=1)
-            if there.get(number, 0) >= PACK:
-                number += 1
+            number = self._open_pack()
         path = self.pack_path(number)
         new = not path.exists()
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -312,6 +312,12 @@ class Store:
             disk.sync_folder("pack", path.parent)
         self.index.commit()
 
+    def _open_pack(self) -> int:
+        """The pack that is being filled: what is packed in a hurry stays apart from what is packed tightly."""
+        there = self.packs()
+        number = max(there, default=1)
+        return number + 1 if there.get(number, 0) >= PACK or is_tight(self.index, number) else number
+
     # -- reading
 
     def recipe(self, key: str) -> Recipe:
@@ -323,7 +329,9 @@ class Store:
         spot = self.index.original(_digest(key))
         if spot is None:
             raise ArchiveError(
-                f"the archive does not hold the original {key[:12]}…", at=self._at(), hint="name its folder with --archive"
+                f"the archive does not hold the original {key[:12]}…",
+                at=self._at(),
+                hint="name its folder with --archive",
             )
         try:
             recipe = Recipe.unpack(self.squeezer.plain(self._payload(spot)))
@@ -334,14 +342,15 @@ class Store:
         return recipe
 
     def _chunk(self, digest: bytes, key: str) -> bytes:
-        found = self.index.chunk(digest)
-        if found is None:
-            raise self._damaged(key)
-        number, at, size = found
-        try:
-            return self.unpacked(number)[at : at + size]
-        except (OSError, ValueError, self.squeezer.error) as error:
-            raise self._damaged(key) from error
+        # twice: another process may pack the archive anew between looking up and reading
+        for _ in range(2):
+            found = self.index.chunk(digest)
+            if found is None:
+                break
+            number, at, size = found
+            with suppress(OSError, ValueError, KeyError, self.squeezer.error):
+                return self.unpacked(number)[at : at + size]
+        raise self._damaged(key)
 
     def unpacked(self, number: int) -> bytes:
         """The chunks of a block, joined.
@@ -369,7 +378,12 @@ class Store:
             raise ValueError("cut short")
         return payload
 
-    def _payload_of_dictionary(self, number: int) -> bytes:
+    def dictionary(self, number: int) -> bytes:
+        """A dictionary.
+
+        Raises:
+            OSError, ValueError, zstandard.ZstdError: it cannot be had.
+        """
         spot = self.index.dictionary(number)
         if spot is None:
             raise ValueError("a dictionary that is not here")
@@ -406,9 +420,7 @@ class Appender:
         frame, dictionary = self._store.squeezer.pack(raw, tight=self._tight)
         flags = _pack.TIGHT if self._tight else 0
         self._entry(
-            _pack.build(
-                Kind.BLOCK, table + frame, raw=len(raw), table=len(table), dictionary=dictionary, flags=flags
-            ),
+            _pack.build(Kind.BLOCK, table + frame, raw=len(raw), table=len(table), dictionary=dictionary, flags=flags),
             _pack.chunks_of(table),
         )
 
@@ -429,6 +441,11 @@ class Appender:
         assert entry is not None
         self._store.index.add(self.number, entry.moved(self.at), chunks, key)
         self.at += len(data)
+
+
+def is_tight(index: Index, pack: int) -> bool:
+    """Whether a pack holds tight blocks (then it holds no others)."""
+    return index.one("SELECT 1 FROM blocks WHERE pack=? AND tight=1 LIMIT 1", pack) is not None
 
 
 def _digest(key: str) -> bytes:
