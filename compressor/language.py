@@ -50,6 +50,13 @@ def lexicon(language: str) -> Lexicon:
     return parse_lexicon(file.read_text("utf-8"))
 
 
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that have a file of words, sorted; another language is one more file."""
+    names = (file.name for file in resource("rules/cues").iterdir())
+    return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
+
+
 def parse_lexicon(text: str) -> Lexicon:
     """Read the plain subset of YAML that the module docstring describes."""
     labels: dict[str, str] = {}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from compressor.language import language, language_of, lexicon
+from compressor.language import language, language_of, languages, lexicon
 from compressor.model import Message, Origin, Part, PartType, Role, Session
 
 
@@ -52,3 +52,8 @@ def test_tags_with_regions_and_unknown_tags() -> None:
     assert lexicon("zh-Hans-CN") == lexicon("zh")
     assert lexicon("../en").labels == {}
     assert lexicon("tlh").labels == {}
+
+
+def test_every_language_with_words_has_headings() -> None:
+    assert {"en", "zh"} <= set(languages())
+    assert all(lexicon(tag).labels.keys() >= {"notice", "goal", "red_lines", "carried"} for tag in languages())
