@@ -9,7 +9,7 @@ from typing import Any, Final
 from compressor.formats import _mark
 from compressor.formats._document import File, Find, Item, Thread, Where, load, session_meta, threads
 from compressor.formats._pairs import Builder, check_pairs
-from compressor.formats._records import UNREADABLE, Source, leaves, loads
+from compressor.formats._records import UNREADABLE, Source, frame, leaves, loads
 from compressor.model import (
     NESTED,
     Finding,
@@ -96,9 +96,9 @@ class State:
         return True
 
 
-def parsed_object(text: str) -> Any:
+def parsed_object(text: Any) -> Any:
     """The object or list that a text is the JSON of, else None."""
-    if text.lstrip()[:1] not in ("{", "["):
+    if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
         return None
     try:
         return loads(text.encode("utf-8", "surrogatepass"))
@@ -108,7 +108,7 @@ def parsed_object(text: str) -> Any:
 
 def _opened(path: PathSteps, value: Any) -> tuple[PathSteps, Any]:
     """Arguments as an object: JSON text is gone into."""
-    inner = parsed_object(value) if isinstance(value, str) else None
+    inner = parsed_object(value)
     return ((*path, NESTED), inner) if isinstance(inner, dict) else (path, value)
 
 
@@ -165,8 +165,10 @@ def describe(data: Any, media: Any = None) -> str:
 
 def arguments(build: Builder, path: PathSteps, value: Any) -> None:
     """The string arguments of the latest call: leaves of an object, or of the object in a JSON string."""
-    path, value = _opened(path, value)
-    for place, key, text in leaves(value, path):
+    inner, value = _opened(path, value)
+    if inner != path:
+        build.frame(frame(value))
+    for place, key, text in leaves(value, inner):
         build.argument(place, key, text)
 
 
