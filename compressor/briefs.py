@@ -40,6 +40,7 @@ _WORTH: Final[Mapping[str, tuple[float, float]]] = {
 _ELLIPSIS: Final = "…"
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|\x1b\[[0-9;]*[A-Za-z]")
 _FENCE_RUN: Final = re.compile(r"`{3,}|~{3,}")
+_IN_WORD: Final = re.compile(r"[!-~]")
 _SPACES: Final = re.compile(r"\s+")
 
 
@@ -298,6 +299,19 @@ def one_line(text: str) -> str:
     return text
 
 
+def clip(text: str, most: int) -> str:
+    """At most so many characters, cut at a clause or word, never inside a name, number or address."""
+    if len(text) <= most:
+        return text
+    cut = max(text.rfind(mark, most // 2, most) for mark in ("; ", ", ", ". ", "；", "，", "。", " "))
+    if cut <= 0:
+        cut = most
+        while cut > most // 2 and _IN_WORD.match(text[cut - 1]) and _IN_WORD.match(text[cut]):
+            cut -= 1
+    # a space, so that the mark is not read as a part of the last name
+    return f"{text[:cut].rstrip(' ,;，；')} {_ELLIPSIS}"
+
+
 def _verbatim(text: str, cite: str) -> str:
     """Words that must stay as they are: on the item's line if they fit there, else in a fence that they cannot end."""
     if "\n" not in text and "\r" not in text and not _FENCE_RUN.match(text.lstrip()):
@@ -354,7 +368,7 @@ def _shortened(brief: Brief, budget: int, count: Count, language: str, session: 
     for name in ("progress", "goal"):
         while (entry := getattr(brief, name)).text and count(render(brief, language, session)) > budget:
             text = entry.text.removesuffix(_ELLIPSIS)
-            cut = text[: len(text) // 2].rstrip()
-            short: dict[str, Any] = {name: Entry(cut + _ELLIPSIS, entry.sources) if len(cut) >= 20 else Entry("")}
+            half = clip(text, len(text) // 2)
+            short: dict[str, Any] = {name: Entry(half, entry.sources) if 20 <= len(half) < len(text) else Entry("")}
             brief = replace(brief, **short)
     return brief

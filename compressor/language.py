@@ -42,11 +42,9 @@ class Lexicon:
 def lexicon(language: str) -> Lexicon:
     """The words of a language by its tag; `zh-CN` is `zh`; an unknown language is empty."""
     tag = language.lower().replace("_", "-").split("-")[0]
-    if not tag.isalpha():
+    if tag not in languages():
         return Lexicon()
     file = resource("rules/cues") / f"{tag}.yaml"
-    if not file.is_file():
-        return Lexicon()
     return parse_lexicon(file.read_text("utf-8"))
 
 
@@ -54,7 +52,8 @@ def lexicon(language: str) -> Lexicon:
 def languages() -> tuple[str, ...]:
     """The languages that have a file of words, sorted; another language is one more file."""
     names = (file.name for file in resource("rules/cues").iterdir())
-    return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
+    # the folder holds word lists of other parts too: ours are named by a two-letter tag
+    return tuple(sorted(name[:2] for name in names if name[2:] == ".yaml"))
 
 
 def parse_lexicon(text: str) -> Lexicon:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from compressor.briefs import clip
 from compressor.model import Call, Part, PartType, Session
 from compressor.summarizers._cues import Cues
-from compressor.summarizers._prose import clip
 
 _COMMAND_KEYS: Final = ("command", "cmd", "script", "code", "input")
 _TARGET_KEYS: Final = ("file_path", "filePath", "path", "notebook_path", "target_file", "pattern", "url", "query")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from compressor.brief import Task
+from compressor.briefs import clip
 from compressor.model import Message, Origin, Part, PartType, Role
 from compressor.summarizers._cues import Cues, Hits
 
@@ -126,7 +127,7 @@ def _cut(text: str, message: int, cues: Cues, *, person: bool) -> Iterator[State
             if len(said) < 2:
                 continue
             hits = {**heading_hits, **cues.find(said)}
-            yield Statement(clip(said), message, person, heading, before, bullet, box, hits, place)
+            yield Statement(clip(said, _LONGEST), message, person, heading, before, bullet, box, hits, place)
             before, place = said, place + 1
         if head:
             lead_in = head.group(3) is not None
@@ -155,11 +156,3 @@ def clean(text: str) -> str:
     if "](" in text:
         text = _LINK.sub(r"\1", text)
     return " ".join(_MARKS.sub("", text).split())
-
-
-def clip(text: str, most: int = _LONGEST) -> str:
-    """At most so many characters, cut at a clause or word where one is near."""
-    if len(text) <= most:
-        return text
-    cut = max(text.rfind(mark, most // 2, most) for mark in ("; ", ", ", ". ", "；", "，", "。", " "))
-    return text[: cut if cut > 0 else most].rstrip(" ,;，；") + "…"

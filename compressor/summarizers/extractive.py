@@ -10,18 +10,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from compressor.brief import Brief, Decision, Entry, FileNote, Task
-from compressor.briefs import trim
+from compressor.briefs import clip, trim
 from compressor.language import lexicon
 from compressor.model import Message, Origin, PartType, Role
 from compressor.summarizers._cues import Cues, cues
 from compressor.summarizers._files import ABOUT_FILE, Seen, files, root_of
 from compressor.summarizers._judge import Judge, is_next, says_nothing
 from compressor.summarizers._outcomes import Failure, Outcomes, Plan, Step, answers, outcomes, plan, steps
-from compressor.summarizers._prose import Statement, clip, statements
+from compressor.summarizers._prose import Statement, statements
 from compressor.summarizers._worth import Told, Worth
 
 OPTIONS: Final[Mapping[str, Any]] = {"type": "object", "additionalProperties": False, "properties": {}}
@@ -77,11 +77,7 @@ class _Writer:
         leaving = [m.index for m in self.kept if m.index in task.leaving and m.generation == 0]
         said = statements(task, self.cues, leaving)
         done = steps(task.session)
-        newest = plan(task.session)
-        # two requests later a plan that nobody has touched speaks of another matter
-        if sum(m.index > newest.at for m in self.requests()) > 1:
-            newest = replace(newest, steps=())
-        self.read = _Read(said, done, outcomes(done, self.cues), newest, files(task.session))
+        self.read = _Read(said, done, outcomes(done, self.cues), plan(task.session), files(task.session))
         worth = Worth(task.value, said, task.focus)
         self.judge = Judge(self.cues, worth, Told(), len(task.session.messages))
 
@@ -89,6 +85,10 @@ class _Writer:
         """How many entries a field may have at this budget."""
         scale = min(_GROWS.get(name, 4.0), max(0.3, self.task.budget / _USUAL))
         return max(2, round(_MOST[name] * scale))
+
+    def is_stale(self, newest: Plan) -> bool:
+        """Two requests later a plan that nobody has touched speaks of another matter."""
+        return sum(m.index > newest.at for m in self.requests()) > 1
 
     def leaves(self, index: int) -> bool:
         """The message does not stay verbatim beside the brief."""
@@ -188,7 +188,7 @@ class _Writer:
             for said in last:
                 self.judge.told.add_text(said.text)
         running = [text for text, state in self.read.plan.steps if state == "running"]
-        if running and self.leaves(self.read.plan.at):
+        if running and self.leaves(self.read.plan.at) and not self.is_stale(self.read.plan):
             parts.append(f"{self.labels['in_progress']}: {running[0]}")
             sources.append(f"#{self.read.plan.at}")
         for command, passed, at in self.read.outcomes.checks[-2:]:
@@ -209,18 +209,20 @@ class _Writer:
 
     def pending(self) -> tuple[Entry, ...]:
         """Open steps of the newest plan, then what the agent's last messages call next."""
-        out: list[Entry] = []
+        listed: list[Entry] = []
         newest = self.read.plan
         if newest.at >= 0 and self.leaves(newest.at):
             order = sorted((s for s in newest.steps if s[1] != "done"), key=lambda s: s[1] != "running")
             for text in dict.fromkeys(text for text, _ in order):
                 self.judge.told.add_text(text)
-                out.append(Entry(text, (f"#{newest.at}",)))
+                listed.append(Entry(text, (f"#{newest.at}",)))
         asked = self.requests()
         since = asked[-1].index if asked else 0
         recent = [s for s in self.read.said if s.message >= min(since, int(0.9 * self.judge.size))]
-        out += self.judge.pending(recent, max(0, self.most("pending") - len(out)))
-        return tuple(out[: self.most("pending")])
+        most = self.most("pending")
+        said = self.judge.pending(recent, max(2, most - len(listed)))
+        both = (*said, *listed) if self.is_stale(newest) else (*listed, *said)
+        return both[: max(most, len(listed) + 2)]
 
     def completed(self) -> tuple[Entry, ...]:
         """Commits and finished steps, newest first, then what the agent says it has done."""
