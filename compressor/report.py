@@ -116,9 +116,10 @@ def finding(f: Finding) -> dict[str, Any]:
 
 
 def totals(results: Sequence[SessionResult]) -> dict[str, Any]:
-    """Sums over all sessions; tokens only of those that were read."""
+    """Sums over all sessions; bytes once for every file, however many sessions it holds."""
     verdicts = Counter(r.verdict.value for r in results)
     levels = Counter(f.level.value for r in results for f in r.findings)
+    files = {r.path: r for r in results}.values()
     return {
         "sessions": len(results),
         "verdicts": {v.value: verdicts[v.value] for v in Verdict if verdicts[v.value]},
@@ -128,7 +129,7 @@ def totals(results: Sequence[SessionResult]) -> dict[str, Any]:
             "live_before": sum(r.live_before for r in results),
             "after": sum(r.after for r in results),
         },
-        "bytes": {"before": sum(r.bytes_before for r in results), "after": sum(r.bytes_after for r in results)},
+        "bytes": {"before": sum(r.bytes_before for r in files), "after": sum(r.bytes_after for r in files)},
     }
 
 

@@ -79,6 +79,13 @@ def test_numbers_are_those_of_the_result() -> None:
     assert document["totals"]["findings"] == {"note": 1, "warning": 1, "error": 1}
 
 
+def test_the_bytes_of_a_file_count_once_whatever_it_holds() -> None:
+    document = report.document([FULL, FULL])
+
+    assert document["totals"]["bytes"] == {"before": 1_250_000, "after": 240_000}
+    assert document["totals"]["tokens"]["whole_before"] == 80_000
+
+
 def test_all_that_varies_stands_under_timing() -> None:
     def still(value: object) -> object:
         if isinstance(value, dict):
