@@ -7,13 +7,14 @@ clauses. The cue words are data (`rules/cues/negation-<language>.yaml`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import Final
 
 from compressor.guards._clauses import Segment, extent, segments
 from compressor.guards._cues import SORTS, WORD, Cues, cues, speech
-from compressor.guards._data import CJK, languages
+from compressor.guards._data import CJK, languages, phrases
+from compressor.guards._phrases import Phrases
 from compressor.guards.sentences import near
 
 PROHIBITION: Final = "prohibition"
@@ -72,8 +73,22 @@ def clauses(text: str, lang: str | None = None) -> list[Clause]:
 def _clauses(text: str) -> tuple[Clause, ...]:
     out: list[Clause] = []
     for sentence in near(text, _may_hold):
+        last = out[-1] if out else None
+        if last and last.sort != NEGATION and sentence.start - last.end <= _GAP and _exceptions().match(text, sentence.start):
+            content = content_words(text[last.start : sentence.end], last.lang, last.cue)
+            out[-1] = replace(last, end=sentence.end, content=content)
+            continue
         out.extend(_in_sentence(text[sentence.start : sentence.end], sentence.start))
     return tuple(out)
+
+
+#: How far behind a clause the sentence that limits it may begin.
+_GAP: Final = 3
+
+
+@cache
+def _exceptions() -> Phrases:
+    return Phrases(phrases("sentences", "exceptions"))
 
 
 def _may_hold(words: list[str], line: str) -> bool:
