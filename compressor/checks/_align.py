@@ -67,8 +67,10 @@ class _Aligner:
     def __init__(self, original: Session, output: Session) -> None:
         self.original, self.output = original, output
         self.by_text: dict[str, list[Part]] = defaultdict(list)
+        self._by_size: dict[int, list[Part]] = defaultdict(list)
         for _, part in visible(original, live=False):
             self.by_text[part.text].append(part)
+            self._by_size[len(part.text)].append(part)
         self.used: set[int] = set()
         self.found = Alignment()
 
@@ -122,7 +124,7 @@ class _Aligner:
         return self._alike(message, part)
 
     def _of_placeholder(self, part: Part, size: int) -> Part | None:
-        alike = [p for _, p in visible(self.original, live=False) if len(p.text) == size and p.type is part.type]
+        alike = [p for p in self._by_size.get(size, ()) if p.type is part.type]
         if not alike and part.type is PartType.TEXT:
             return None
         return next((p for p in alike if openly_cut(part.text, p.text)), None) or self._of_call(part)

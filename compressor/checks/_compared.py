@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from compressor.checks._align import Alignment, align, visible
 from compressor.checks._statements import Index, Statement, cut, of_session
 from compressor.checks._terms import bag, bare, squeeze
+from compressor.guards._data import cue_files
 from compressor.guards.numbers import Number, numbers, same
+from compressor.guards.sentences import sentences
 from compressor.model import Comparison, Finding, Level, Message, Origin, Part, PartType, Place, Role
 
 _KEY: Final = "compared"
@@ -20,6 +22,12 @@ _DIGITS: Final = re.compile(r"\d[\d,._'’]*")
 #: What may stand beside a stretch that is a whole statement.
 _BORDER: Final = frozenset("\n\r.!?;:,。！？；：，、()（）\"'“”‘’「」`*-–—|>#[]")
 _SHOWN: Final = 160
+#: A file of cues with so long a name holds the words of a language.
+_TAG: Final = 2
+#: A cited message speaks of a statement when it has more than this share of its words.
+_CLEAR: Final = 0.5
+#: So many lines of a cited tool result are looked at, from each end.
+_CITED_LINES: Final = 300
 #: Shorter words are not looked for in the file's invisible fields.
 _LEAST: Final = 4
 #: What a tool writes around the summary of its own.
@@ -35,6 +43,7 @@ class Compared:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         self.original, self.output = comparison.original, comparison.output
+        self._locals: dict[tuple[int, ...], Index] = {}
         self._said: dict[Origin, list[frozenset[str]]] = {}
 
     @cached_property
@@ -72,7 +81,11 @@ class Compared:
             # an edited request, pin or result has a check of its own
             if self.message(part).role is Role.ASSISTANT and part.type is PartType.TEXT:
                 out += [s for s in cut(self.message(part), part) if s.text not in source.text]
-        return [s for s in out if not _HARNESS.match(s.text) and not self.is_verbatim(s)]
+        labels = _labels()
+        return [
+            s for s in out
+            if not _HARNESS.match(s.text) and s.text.strip("# ") not in labels and not self.is_verbatim(s)
+        ]  # fmt: skip
 
     def message(self, part: Part) -> Message:
         """The output's message of a part."""
@@ -98,8 +111,8 @@ class Compared:
 
     @cached_property
     def index(self) -> Index:
-        """What the original says."""
-        return Index(list(of_session(self.original)))
+        """What the original says; for an output of our own, which cites its sources, without the tools' output."""
+        return Index(list(of_session(self.original, spoken=self.comparison.ours)))
 
     def said_by(self, origin: Origin) -> list[frozenset[str]]:
         """The words of each message of one speaker."""
@@ -135,10 +148,11 @@ class Compared:
         body = squeeze(_BULLET.sub("", _CITED.sub("", statement.text), count=1))
         if not body:
             return True
-        for message in self.cited(statement):
+        cited = self.cited(statement)
+        for message in cited:
             if any(_stands(body, p.text) or _stands(body, squeeze(p.text)) for p in message.parts):
                 return True
-        if self.comparison.ours and len(body) < 12:
+        if self.comparison.ours and cited:
             return False
         return _stands(body, self.original_text) or _stands(body, self.original_squeezed)
 
@@ -147,11 +161,18 @@ class Compared:
         words = statement.bag if words is None else words
         cited = self.cited(statement)
         if cited:
-            local = Index([s for m in cited for p in m.parts for s in cut(m, p)])
-            found = local.near(words)
-            if found and found[0][0] > 0.5:
+            found = self._local(tuple(m.index for m in cited)).near(words)
+            if found and found[0][0] > _CLEAR:
                 return found
         return self.index.near(words)
+
+    def _local(self, messages: tuple[int, ...]) -> Index:
+        """What some messages say; weighed as in the whole original."""
+        known = self._locals.get(messages)
+        if known is None:
+            parts = [(m, p) for i in messages for m in (self.original.messages[i],) for p in m.parts]
+            known = self._locals[messages] = Index([s for m, p in parts for s in cut(m, p, lines=_CITED_LINES)])
+        return known
 
     def has_number(self, number: Number) -> bool:
         """Whether the original has this value, in whatever notation."""
@@ -160,6 +181,8 @@ class Compared:
         digits = _plain(number.text.strip("~≈<>+-±#vV$€£¥ "))
         if digits in self._digits and not number.unit:
             return True
+        if self.comparison.ours and not number.unit:
+            return False
         return any(same(number, n) for n, _ in self.prose_numbers) or self._in_lines(number, digits)
 
     def _in_lines(self, number: Number, digits: str) -> bool:
@@ -199,6 +222,19 @@ class Compared:
     def origin(self, message: Message, offset: int = 0) -> Place:
         """A place in the original."""
         return Place(self.comparison.files[0], message.line, message.id, offset)
+
+
+@cache
+def _labels() -> frozenset[str]:
+    """What our own briefs say around their entries: headings and the sentences of the notice, in every language."""
+    from compressor.language import lexicon
+
+    found: set[str] = set()
+    for tag in (name for name in cue_files() if len(name) == _TAG):
+        for label in lexicon(tag).labels.values():
+            found.add(label)
+            found.update(label[s.start : s.end] for s in sentences(label))
+    return frozenset(found)
 
 
 def of(comparison: Comparison) -> Compared:

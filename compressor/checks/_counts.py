@@ -13,11 +13,13 @@ from compressor.model import Origin, PartType, Role
 _LIST: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)、]|\|)\s*\S", re.MULTILINE)
 _JOIN: Final = re.compile(r",|;|、|，|；|\band\b|\bor\b|和|与|及|/|\+")
 _LEAST: Final = 3
+#: Longer arguments are contents, not names.
+_LONGEST: Final = 400
 
 
 def countable(value: int, statement: Statement, compared: Compared) -> bool:
     """Whether something of the original, or of the very sentence, comes to this number."""
-    if value in _of_session(compared):
+    if value in _of_session(compared) or value <= _of_paths(statement, compared):
         return True
     return value <= 30 and value in _of_sentence(statement)
 
@@ -35,6 +37,13 @@ def _of_sentence(statement: Statement) -> set[int]:
         elif line.strip() and not line.startswith((" ", "\t")):
             break
     return found | {below}
+
+
+def _of_paths(statement: Statement, compared: Compared) -> int:
+    """How many calls name a path of the sentence: at most so often was it read or written."""
+    paths = [i.text for i in items(statement.text) if i.kind in ("path", "file")][:4]
+    calls = [p.text for p in compared.original.parts if p.type is PartType.TOOL_CALL and len(p.text) < _LONGEST]
+    return max((sum(path in text for text in calls) for path in paths), default=0)
 
 
 def _of_session(compared: Compared) -> frozenset[int]:

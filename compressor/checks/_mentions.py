@@ -16,6 +16,7 @@ from compressor.guards.numbers import Number, same
 #: So many words on each side of a mention say what is said of it.
 _WINDOW: Final = 4
 _CAPITAL: Final = re.compile(r"(?<![\w.@/#`-])[A-Z][a-zà-ÿ]+(?:[A-Z][a-z]+)*(?![\w@/.-]*[/@])")
+_PLAIN: Final = re.compile(r"\b[a-zà-ÿ]{2,40}\b")
 _INITIAL: Final = re.compile(r"(?:^|[.!?:;•\"“(\[|/-]|\*\*|[-*+] )\s*[*_`\"'“‘(]*$")
 
 
@@ -68,9 +69,11 @@ def mentions(statement: Statement, names: frozenset[str]) -> list[Mention]:
         if not _overlaps(number.start, number.end, taken):
             found.append(Mention(statement, number.start, number.end, "number", number.text, number))
             taken.append((number.start, number.end))
-    for match in _CAPITAL.finditer(text):
-        if match.group() in names and not _overlaps(match.start(), match.end(), taken):
-            found.append(Mention(statement, match.start(), match.end(), "name", match.group()))
+    found.extend(
+        Mention(statement, m.start(), m.end(), "name", m.group())
+        for m in _CAPITAL.finditer(text)
+        if m.group() in names and not _overlaps(m.start(), m.end(), taken)
+    )
     return sorted(found, key=lambda m: m.start)
 
 
@@ -94,14 +97,16 @@ def proper_names(compared: Compared) -> frozenset[str]:
     known = compared.comparison.shared.get("names")
     if known is None:
         found: set[str] = set()
+        plain: set[str] = set()
         for statement in compared.index.statements:
-            if not statement.prose:
-                continue
-            for match in _CAPITAL.finditer(statement.text):
-                if not _INITIAL.search(statement.text[max(0, match.start() - 12) : match.start()]):
-                    found.add(match.group())
-        known = frozenset(n for n in found if not re.search(rf"(?<!\w){n.lower()}(?!\w)", compared.original_text))
-        compared.comparison.shared["names"] = known
+            if statement.prose:
+                plain.update(_PLAIN.findall(statement.text))
+                found.update(
+                    m.group()
+                    for m in _CAPITAL.finditer(statement.text)
+                    if not _INITIAL.search(statement.text[max(0, m.start() - 12) : m.start()])
+                )
+        known = compared.comparison.shared["names"] = frozenset(n for n in found if n.lower() not in plain)
     assert isinstance(known, frozenset)
     return known
 

@@ -60,15 +60,16 @@ class Statement:
         return self.message.origin
 
 
-def cut(message: Message, part: Part, start: int = 0, end: int | None = None) -> list[Statement]:
-    """The statements of a stretch of a part: its sentences, and what of its lines no sentence covers."""
-    text = part.text[start:end] if start or end is not None else part.text
+def cut(message: Message, part: Part, *, lines: int = _LINES) -> list[Statement]:
+    """The statements of a part: its sentences, and what of its lines no sentence covers (the first and last of many)."""
+    text = part.text
     out: list[Statement] = []
     if part.type is PartType.TEXT:
-        out = [Statement(message, part, start + s.start, start + s.end) for s in sentences(text)]
-    covered = 0
+        out = [
+            Statement(message, part, start, end) for s in sentences(text) for start, end in _below(text, s.start, s.end)
+        ]
+    covered = at = 0
     rest: list[Statement] = []
-    at = start
     for line in text.split("\n"):
         stop = at + len(line)
         while covered < len(out) and out[covered].end <= at:
@@ -76,9 +77,19 @@ def cut(message: Message, part: Part, start: int = 0, end: int | None = None) ->
         if not (covered < len(out) and out[covered].start < stop) and 1 < len(line) <= _LINE and not line.isspace():
             rest.append(Statement(message, part, at, stop, prose=False))
         at = stop + 1
-    if len(rest) > 2 * _LINES:
-        rest = rest[:_LINES] + rest[-_LINES:]
+    if len(rest) > 2 * lines:
+        rest = rest[:lines] + rest[-lines:]
     return sorted(out + rest, key=lambda s: s.start) if rest else out
+
+
+def _below(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A sentence, cut behind a heading without a mark at its end that runs into it."""
+    line = text.rfind("\n", 0, start) + 1
+    cut_at = text.find("\n", start, end)
+    if cut_at >= 0 and text[line : line + 1] == "#":
+        yield start, cut_at
+        start = cut_at + 1
+    yield start, end
 
 
 @dataclass
@@ -126,14 +137,19 @@ class Index:
         return shared / (self.weigh(self.statements[i].bag) or 1.0)
 
 
-def of_session(session: Session) -> Iterator[Statement]:
-    """Every statement of a session, abandoned branches apart; equal lines of tool output once."""
+def of_session(session: Session, *, spoken: bool = False) -> Iterator[Statement]:
+    """Every statement of a session, abandoned branches apart; equal lines of tool output once.
+
+    Args:
+        session: the session.
+        spoken: only what is said, not calls and their results.
+    """
     seen: set[str] = set()
     for message in session.messages:
         if message.abandoned:
             continue
         for part in message.parts:
-            if part.type not in VISIBLE or not part.text:
+            if part.type not in VISIBLE or not part.text or (spoken and part.type is not PartType.TEXT):
                 continue
             for statement in cut(message, part):
                 if not statement.prose:

@@ -124,7 +124,12 @@ def _number_known(number: Number, statement: Statement, compared: Compared) -> b
     value = number.value
     if isinstance(value, str):
         return False if number.kind != "range" else all(_bound_known(b, compared) for b in value.split(".."))
-    if number.kind in ("count", "number", "ordinal") and value == value.to_integral_value() and not number.sign:
+    if (
+        number.kind in ("count", "number", "ordinal", "measure")
+        and (number.kind != "measure" or number.unit == "x")
+        and value == value.to_integral_value()
+        and not number.sign
+    ):
         return value <= _SMALL or countable(int(value), statement, compared)
     return False
 

@@ -81,9 +81,7 @@ _NEAR: Final = re.compile(
 
 def _is_users(before: str, quote: str) -> bool:
     """Whether the words before a quote give it to the user; a short quote must stand right behind them."""
-    last = None
-    for last in _USER.finditer(before):
-        pass
+    last = next(reversed(list(_USER.finditer(before))), None)
     if last is None or re.search(r"\b(?:I|we|assistant|agent|model)\b|助手|我", before[last.end() :]):
         return False
     gap = before[last.end() :]
