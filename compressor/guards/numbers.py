@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from typing import Final
 
 from compressor.guards import _numerals, _special
+from compressor.guards._cues import cues
 from compressor.guards._data import CJK
 from compressor.guards._equal import compare, same
 from compressor.guards._fate import CHANGED, KEPT, MISSING, fate, likeness
@@ -35,7 +37,6 @@ _HAN: Final = re.compile(
 _DIGIT: Final = re.compile("\\d+")
 _ANY_DIGITS: Final = re.compile(f"[\\d{_numerals.HAN_DIGITS}]+")
 _HAN_DIGIT: Final = re.compile(f"[{_numerals.HAN_DIGITS}半]")
-_WORDS: Final = re.compile(r"(?<![\w-])([A-Za-zäöüß]{2,9})(?:[- ]([a-z]{3,5}))?(?!\w)", re.IGNORECASE)
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ORDINAL: Final = re.compile(r"(?:st|nd|rd|th|º|ª|er|ème|e)(?!\w)")
 _OF: Final = re.compile(rf"[^\W\d_][\w/.-]*[^\W_]|[{CJK}]+")
@@ -272,16 +273,21 @@ def _word_numbers(plain: str, taken: list[Number]) -> list[Number]:
     if not (table.number_words.keys() | table.ordinal_words.keys()) & set(_LETTERS.findall(plain.lower())):
         return out
     spans = [(n.start, n.end) for n in taken]
-    for match in _WORDS.finditer(plain):
+    for match in _words().finditer(plain):
         word = match.group(1).lower()
-        if word not in table.number_words and word not in table.ordinal_words:
-            continue
         if any(s < match.end(1) and match.start() < e for s, e in spans):
             continue
         number = _word_number(plain, match, word)
         if number:
             out.append(number)
     return out
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    table = units()
+    words = "|".join(sorted((*table.number_words, *table.ordinal_words), key=len, reverse=True))
+    return re.compile(rf"(?<![\w-])({words})(?:[- ]({words}))?(?!\w)", re.IGNORECASE)
 
 
 def _word_number(plain: str, match: re.Match[str], word: str) -> Number | None:
@@ -349,12 +355,22 @@ def _compound(a: Number, b: Number) -> Number | None:
 
 
 def _of(plain: str, number: Number) -> str:
-    """The words next to the number: at most three before and two behind it, in its sentence."""
-    low = max(0, number.start - _NEAR)
-    before = re.split(r"[.;!?\u3002\uff1b\uff0c,\n]\s", plain[low : number.start])[-1]
-    after = re.split(r"[.;!?\u3002\uff1b\uff0c,\n]", plain[number.end : number.end + 24])[0]
-    words = [*_OF.findall(before)[-3:], *_OF.findall(after)[:2]]
-    return " ".join(w.lower() for w in words)
+    """The words next to the number, in its clause: at most three before and two behind it, and from or to."""
+    before = _CLAUSE.split(plain[max(0, number.start - _NEAR) : number.start])[-1]
+    after = _CLAUSE.split(plain[number.end : number.end + 24])[0]
+    small = cues("en").function
+    words = [w for w in _OF.findall(before.lower()) if w not in small][-3:]
+    words += [w for w in _OF.findall(after.lower()) if w not in small][:2]
+    if _FROM.search(before):
+        words.append("from:")
+    elif _TO.search(before):
+        words.append("to:")
+    return " ".join(words)
+
+
+_CLAUSE: Final = re.compile(r"[.;!?]\s|[\u3002\uff1b\uff0c\u3001\n(]|,\s|\s(?:and|und|et|y|but|while)\s|[\u548c\u4e14]")
+_FROM: Final = re.compile("(?:from|von|de|从|由)\\W{0,2}$", re.IGNORECASE)
+_TO: Final = re.compile("(?:to|auf|à|a|到|至|为)\\W{0,2}$", re.IGNORECASE)
 
 
 __all__ = ["CHANGED", "KEPT", "MISSING", "Number", "compare", "fate", "likeness", "may_hold", "numbers", "same"]
