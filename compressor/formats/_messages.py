@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from compressor.formats import _mark
-from compressor.formats._document import File, Find, Item, Thread, Where, load, session_meta, threads
+from compressor.formats._document import session_meta
+from compressor.formats._lists import File, Find, Item, Thread, Where, load, threads
 from compressor.formats._pairs import Builder, check_pairs
 from compressor.formats._records import UNREADABLE, Source, frame, leaves, loads
 from compressor.model import (

@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from compressor.formats import _document
-from compressor.formats._document import Item, Where
 from compressor.formats._layout import Editor
+from compressor.formats._lists import Item, Where
 from compressor.formats._messages import (
     State,
     arguments,

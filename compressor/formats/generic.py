@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from compressor.errors import ConfigError, Location, ReadError
 from compressor.formats import _document
-from compressor.formats._document import Item, load
+from compressor.formats._lists import Item, load
 from compressor.formats._messages import (
     CONVERSATION_KEYS,
     State,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from compressor.formats import _document, openai_chat
-from compressor.formats._document import Item, Where
 from compressor.formats._layout import Editor, dump_string
+from compressor.formats._lists import Item, Where
 from compressor.formats._messages import (
     State,
     check_lists,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from compressor.formats import _document
-from compressor.formats._document import Item
+from compressor.formats._lists import Item
 from compressor.formats._messages import (
     State,
     check_lists,

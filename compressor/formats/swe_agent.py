@@ -10,12 +10,11 @@ Old files hold no tool calls: an action is the assistant's own text, and the nex
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from compressor.formats import _document, _mark, openai_chat
-from compressor.formats._document import Item, Where
-from compressor.formats._layout import Editor
+from compressor.formats._lists import Item, Where
 from compressor.formats._messages import State, check_lists, first_text, is_list, like, name_of, origin_of, read_lists
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source
@@ -25,8 +24,6 @@ TITLE = "SWE-agent trajectories"
 ORDER = 52
 APPENDS = False
 
-#: What stays in a step of a text whose message has left.
-LEFT: Final = "[…]"
 #: How many steps ahead the step of an action is looked for (a step may have no message).
 _AHEAD: Final = 8
 _PROMPTS: Final = ("query", "messages")
@@ -172,7 +169,7 @@ def _is_text(value: dict[str, Any]) -> bool:
 
 def write(transcript: Transcript, changes: Mapping[int, Compaction]) -> Written:
     """Write the changes into the source's own layout."""
-    return _document.write(transcript, changes, note, openai_chat.picture, leave_a_sign)
+    return _document.write(transcript, changes, note, openai_chat.picture, _document.leave_a_sign)
 
 
 def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
@@ -180,17 +177,6 @@ def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
     fields: dict[str, Any] = {"role": "user", "content": text}
     fields |= {key: near[key] for key in ("agent", "message_type") if key in near}
     return like(near, fields)
-
-
-def leave_a_sign(session: Session, change: Compaction, editor: Callable[[int], Editor]) -> None:
-    """What a step tells of a message that left becomes a sign; what left with the message needs none."""
-    for index in change.dropped:
-        m = session.messages[index]
-        gone = {path for _, path in session.meta["also"].get(index, ())}
-        for part in m.parts:
-            for record, path in session.meta["copies"].get((m.record, part.path), ()):
-                if path[: len(session.meta["at"][index])] != session.meta["at"][index] and path[:-1] not in gone:
-                    editor(record).set(path, LEFT)
 
 
 def check(transcript: Transcript) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from compressor.formats import _document
-from compressor.formats._document import Item, Where
+from compressor.formats._lists import Item, Where
 from compressor.formats._messages import (
     State,
     arguments,

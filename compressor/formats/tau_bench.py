@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from compressor.formats import _document, openai_chat
-from compressor.formats._document import Item, Where
+from compressor.formats._lists import Item, Where
 from compressor.formats._messages import State, check_lists, is_list, like, name_of, read_lists
 from compressor.formats._pairs import Builder
 from compressor.formats._records import Head, Source

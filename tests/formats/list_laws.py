@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from compressor import reading
 from compressor.errors import CompressError
-from compressor.formats import _document, _mark
+from compressor.formats import _document, _lists, _mark
 from compressor.formats._records import Source
 from compressor.model import Compaction, Mark, Origin, PartType, Transcript
 
@@ -177,7 +177,7 @@ def validator(name: str):
 
 def invalid(name: str, raw: bytes) -> list[str]:
     """What the format's schema says against the records of a file."""
-    values = [v for v in _document.load(Source("x", raw)).values if isinstance(v, (dict, list))]
+    values = [v for v in _lists.load(Source("x", raw)).values if isinstance(v, (dict, list))]
     return [f"{e.json_path}: {e.message[:200]}" for v in values for e in validator(name).iter_errors(v)]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from compressor import plugins
 
-NAMES = ("langchain", "letta", "mini-swe-agent", "openhands", "responses", "sharegpt", "swe-agent", "tau-bench", "tau2-bench")
+NAMES = ("langchain", "letta", "mini-swe-agent", "openhands", "otel", "responses", "sharegpt", "swe-agent", "tau-bench", "tau2-bench")
 
 
 def every(find):
