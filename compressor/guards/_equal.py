@@ -100,6 +100,8 @@ def _share(a: Number, b: Number) -> str:
 def _compare_quantities(a: Number, b: Number) -> str:
     assert isinstance(a.value, Decimal)
     assert isinstance(b.value, Decimal)
+    if _billions(a, b) or _billions(b, a):
+        return ""
     if (a.sign == "-") != (b.sign == "-") and a.value:
         return "sign"
     if a.unit == b.unit or not a.unit or not b.unit:
@@ -124,9 +126,16 @@ def _compare_units(a: Number, b: Number, x: Decimal, y: Decimal) -> str:
                 return "" if x == y else "value"
             if first and second and first.of == second.of:
                 return "" if x * first.factor == y * second.factor else ("unit" if x == y else "value")
-    if a.kind == b.kind == "count" and _other_script(a, b):
+    if {a.unit, b.unit} == {"attempt", "x"} or (a.kind == b.kind == "count" and _other_script(a, b)):
         return "" if x == y else "value"
     return "unit"
+
+
+def _billions(a: Number, b: Number) -> bool:
+    """`7B` of parameters is seven billion, not seven bytes."""
+    if a.unit != "B" or b.kind not in ("count", "number") or not a.text.endswith("B"):
+        return False
+    return isinstance(a.value, Decimal) and isinstance(b.value, Decimal) and a.value.scaleb(9) == b.value
 
 
 def _other_script(a: Number, b: Number) -> bool:

@@ -140,6 +140,11 @@ def _refused() -> frozenset[str]:
 
 
 @cache
+def _listed() -> dict[str, str]:
+    return {w: label for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products")) for w in phrases("names", key)}
+
+
+@cache
 def _around() -> tuple[re.Pattern[str], re.Pattern[str]]:
     def words(key: str) -> str:
         return "|".join(re.escape(w) for w in sorted(phrases("names", key), key=len, reverse=True))
@@ -155,10 +160,12 @@ def _accepted(text: str, start: int, end: int, label: str) -> Span | None:
     last = name.rsplit(None, 1)[-1]
     if label in ("CAPITALS", "PERSON") and " " in name:
         label = "ORG" if last in phrases("names", "org_suffixes") else "LOC" if last in phrases("names", "place_suffixes") else label
+    if label == "CAPITALS":
+        label = _listed().get(name, label)
     if label != "CAPITALS":
         return start, end, _LABELS[label]
     before, after = _around()
-    if any(word in _refused() for word in name.split()) or start == 0:
+    if any(word in _refused() for word in name.split()):
         return None
     if before.search(text[max(0, start - 24) : start]) or after.match(text, end):
         return start, end, "person"

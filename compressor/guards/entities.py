@@ -175,7 +175,12 @@ def _command() -> re.Pattern[str]:
     """A command: its name with a known second word, or with arguments that look like ones."""
     commands = "|".join(re.escape(c) for c in sorted(phrases("technical", "commands"), key=len, reverse=True))
     subs = "|".join(re.escape(c) for c in sorted(phrases("technical", "subcommands"), key=len, reverse=True))
-    argument = r"(?:[ ](?:--?[A-Za-z][\w-]*(?:[= ](?![-&|])[\w./:@%+~-]*[\w/](?=[\s`.,;)]|$))?|[\w@./:~-]*[/.:_@~-][\w@./:~-]*\w|origin|HEAD(?:[~^]\d*)?|main|master|install|dev))"
+    plain = r"(?!(?:and|or|to|then|first|before|after|the|in|on|for|with|is|are|shows|when|if|so|but|from|again|it|that|as|und|et|y)\b)"
+    value = rf"(?:[= ](?![-&|]){plain}[\w./:@%+~-]*[\w/](?=[\s`.,;:)\u3000-\u9fff\uff00-\uffef]|$))"
+    argument = (
+        rf"(?:[ ](?:--?[A-Za-z][\w-]*{value}?|[\w@./:~-]*[/.:_@~-][\w@./:~-]*[\w/]|origin|HEAD(?:[~^]\d*)?|main|master|install|dev"
+        rf"|{plain}[a-z][\w-]*(?= --?[a-zA-Z])))"
+    )
     sub = rf"(?: (?:{subs})(?![\w/.]))"
     return re.compile(rf"(?:sudo )?(?:(?:{commands}){sub}{sub}?{argument}{{0,6}}|(?:{commands}){argument}{{1,6}})")
 
@@ -193,8 +198,8 @@ def _pattern() -> re.Pattern[str]:
         "error": r"(?<![\w.])(?:[a-z][\w]*\.)*[A-Z][A-Za-z0-9]*(?:Error|Exception|Fault|Warning|Interrupt|Panic)\b(?!\.\w)|\b(?:EACCES|EADDRINUSE|ECONNREFUSED|ECONNRESET|EEXIST|EISDIR|EMFILE|ENOENT|ENOMEM|ENOSPC|ENOTDIR|ENOTEMPTY|ENOTFOUND|EPERM|EPIPE|ETIMEDOUT|ERESOLVE|EINVAL|EBUSY|EAGAIN|SIGKILL|SIGSEGV|SIGTERM|SIGINT|SIGABRT|SIGHUP|OOMKilled|CrashLoopBackOff|ImagePullBackOff|ERR_[A-Z_]+|E\d{3,4}|TS\d{4,5}|SQLSTATE\[?\w+\]?|ORA-\d{5})\b",
         "env": r"\$\{?[A-Z][A-Z0-9_]{1,60}\}?|%[A-Z][A-Z0-9_]{2,40}%|(?<![\w./-])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![\w/-])",
         "branch": rf"(?<=branch )(?!is\b|was\b|to\b|and\b|that\b|in\b|of\b|for\b|the\b|with\b|from\b|on\b|which\b|before\b|until\b|has\b|but\b|or\b|name)[\w./-]*\w|(?<=分支 )[\w./-]+\w|(?<![\w/-])(?:origin/)?(?:{branches})(?= branch|\s?分支|-Branch|-branch)|(?<![\w/.-])[a-z][\w.-]{{1,40}}(?=\s?(?:branch\b|分支))(?<=[-\d_]..|.[-\d_].|..[-\d_])",
-        "path": r"(?<![\w/@.:])(?:[A-Za-z]:\\[\w.@$\\-]{1,300}|(?:~|\.{1,2}|@[\w-]+)?(?:/[\w.@+*\[\]{}$-]{1,120}){1,30}/?|[\w.@+-]{1,120}(?:/[\w.@+*\[\]{}$-]{1,120}){1,30}/?)(?::\d+)?",
-        "file": rf"(?<![\w/@.-])(?:(?:{files})(?:\.\w+)?(?![\w/])|\.?[A-Za-z0-9_][\w.-]{{0,100}}\.(?:{ext})(?![\w/]|\.\w)(?::\d+)?)",
+        "path": r"(?<![\w/@.:])(?:[A-Za-z]:\\[\w.@$\\-]{1,300}|(?:~|\.{1,2}|@[\w-]+)?(?:/[\w.@+*\[\]{}$-]{1,120}){1,30}/?|[\w.@+-]{1,120}(?:/[\w.@+*\[\]{}$-]{1,120}){1,30}/?)(?:::[\w\[\]-]+)*(?::\d+)?",
+        "file": rf"(?<![\w/@.-])(?:(?:{files})(?:\.\w+)?(?![\w/])|\.?[A-Za-z0-9_][\w.-]{{0,100}}\.(?:{ext})(?![\w/]|\.\w)(?:::[\w\[\]-]+)*(?::\d+)?)",
         "host": r"(?<![\w.@/-])(?:localhost(?::\d{2,5})?|(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5}|/\d{1,2})?(?![\w.]*\d)|(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,5}(?:com|org|net|io|dev|ai|app|co|internal|local|cloud|edu|gov|cn|de|fr|es|jp|uk|eu|example|test|lan|corp|me|sh|xyz|info|svc)(?::\d{2,5})?(?![\w-]))",
         "id": r"(?<![\w/-])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[A-Z][A-Z0-9]{1,11}-\d{1,12}(?:-[A-Z0-9]+)*|#[A-Z]{0,4}-?\d{2,16}|GH-\d+|(?:[a-z]{2,10}_)(?=[A-Za-z0-9]*\d)[A-Za-z0-9]{8,40}|(?=[A-Z0-9]*\d)(?=\d*[A-Z])[A-Z0-9]{6,24}|[A-Z]{2}\d{3,4}|[A-Z]\d{4,12}|SKU-\w+)(?![\w-])",
         "model": rf"(?<![\w/.-])(?i:(?:{models}))(?:[-_ ]?v?\d[\w.]*(?:[-:][\w.]+)*|(?:-[a-z0-9.]+)+)(?![\w-])",

@@ -44,7 +44,7 @@ _LINK: Final = re.compile(r"\s?(?:-|\u2013|\u2014|~|\u301c|to|bis|\u00e0|a|until
 _DASH: Final = re.compile(r"\s?[-\u2013\u2014~\u301c]")
 #: Behind these "10 to 20" tells of a change, not of a range.
 _CHANGE: Final = re.compile("(?:from|von|de|desde|从|由|から)\\s?[^\\s]?\\s?$", re.IGNORECASE)
-_RATIO: Final = re.compile(r"\s?(?:/|of|out of|von|sur|de)\s?$")
+_RATIO: Final = re.compile(r"\s?(?:/|of|of the|out of|out of the|von|von den|sur|de|de las|de los)\s?$")
 _NEAR: Final = 40
 
 
@@ -329,7 +329,7 @@ _QUANTITIES: Final = frozenset({"percent", "money", "size", "duration", "measure
 
 
 def _join(plain: str, a: Number, b: Number) -> Number | None:
-    if a.kind not in _QUANTITIES or b.kind not in _QUANTITIES or b.start - a.end > 9:
+    if a.kind not in _QUANTITIES or b.kind not in _QUANTITIES or b.start - a.end > 12:
         return None
     between = plain[a.end : b.start]
     if not isinstance(a.value, Decimal) or not isinstance(b.value, Decimal):
