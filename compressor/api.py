@@ -90,6 +90,7 @@ def compress(  # noqa: PLR0913 - the options of a run, spelled out for editors a
     facts: str | os.PathLike[str] | None = None,
     new_id: bool | None = None,
     archive: str | os.PathLike[str] | None = None,
+    redact: bool | None = None,
     format: str | None = None,
     map: Mapping[str, Any] | None = None,
     encoding: str | None = None,
@@ -114,6 +115,7 @@ def compress(  # noqa: PLR0913 - the options of a run, spelled out for editors a
         facts: path of a file of facts that must survive (`compress facts --json`).
         new_id: write under a new, deterministic session id.
         archive: folder of the originals; `.compress/` beside the output otherwise.
+        redact: replace secrets before anything else sees them; the archive holds the redacted bytes.
         format: of the input, if its content does not tell.
         map: options of the format, such as `{"role": "speaker"}`.
         encoding: how tokens are counted, `o200k_base` (if not said) or `cl100k_base`.
@@ -130,9 +132,10 @@ def compress(  # noqa: PLR0913 - the options of a run, spelled out for editors a
     said = {
         "preset": preset, "rules": rules, "budget": budget, "ratio": ratio, "summarizer": summarizer,
         "summarizer_option": summarizer_option, "focus": focus, "pin": pin, "facts": facts, "new_id": new_id,
-        "archive": archive, "format": format, "map": map, "encoding": encoding,
+        "archive": archive, "redact": redact, "format": format, "map": map, "encoding": encoding,
     }  # fmt: skip
-    chosen = options.settings(options.merge(options.Said({k: v for k, v in said.items() if v is not None})))
+    merged = options.merge(options.Said({k: v for k, v in said.items() if v is not None}))
+    chosen = replace(options.settings(merged), trigger="api")
     path: Path | None = None
     if isinstance(source, (str, os.PathLike)):
         path = Path(os.fspath(source))
@@ -159,5 +162,6 @@ def _target(source: Path | None, output: str | os.PathLike[str] | None) -> Path 
 
 
 def _store(archive: Path | None, path: Path | None) -> Store | None:
-    folder = archive or (path.parent / inputs.ARCHIVE_NAME if path is not None else None)
-    return Store(folder) if folder is not None and folder.is_dir() else None
+    near = inputs.archives_near(path) if path is not None else iter(())
+    folder = next((p for p in (archive, *near) if p is not None and p.is_dir()), None)
+    return Store(folder) if folder is not None else None

@@ -10,7 +10,7 @@ import filecmp
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -62,8 +62,18 @@ class _Found:
     named: bool
 
 
-def plan(inputs: Sequence[str], options: Options) -> list[Work]:
+def _nobodys(_: Path) -> bool:
+    return False
+
+
+def plan(
+    inputs: Sequence[str], options: Options, *, own: Callable[[Path], bool] = _nobodys, lenient: bool = False
+) -> list[Work]:
     """The work list of a run, in input order.
+
+    Args:
+        own: knows more files that are outputs of ours.
+        lenient: a file whose result has no place is quarantined; the rest goes on.
 
     Raises:
         ConfigError: a result would stand on an input, or the options do not fit the inputs.
@@ -72,8 +82,32 @@ def plan(inputs: Sequence[str], options: Options) -> list[Work]:
         return [_from_stdin(inputs, options)]
     found = list(_unique(_find_all([Path(i) for i in inputs], options)))
     many = _many(inputs, options)
-    work: list[Work] = [_job(f, options, many=many) if isinstance(f, _Found) else f for f in found]
-    return _without_clashes(work, options)
+    work: list[Work] = []
+    for f in found:
+        try:
+            work.append(_job(f, options, many=many) if isinstance(f, _Found) else f)
+        except ConfigError as error:
+            if not lenient:
+                raise
+            work.append(settled(str(f.path), Verdict.QUARANTINED, error.message))
+    return _without_clashes(work, options, own, lenient=lenient)
+
+
+def archive_of(inputs: Sequence[str], options: Options) -> Path | None:
+    """The one archive of a run over a folder or into one; None: it lies beside the only output."""
+    if options.archive is not None or STDIN in inputs:
+        return options.archive
+    if _many(inputs, options):
+        return Path(options.output) / ARCHIVE_NAME
+    folders = [Path(i) for i in inputs if Path(i).is_dir()]
+    return folders[0] / ARCHIVE_NAME if len(inputs) == 1 and folders and not options.output else None
+
+
+def archives_near(path: Path) -> Iterator[Path]:
+    """The archives in which the original of this output may lie, the nearest first."""
+    for folder in path.absolute().parents:
+        if (folder / ARCHIVE_NAME).is_dir():
+            yield folder / ARCHIVE_NAME
 
 
 def settled(name: str, verdict: Verdict, reason: str, at: Location | None = None) -> SessionResult:
@@ -142,8 +176,10 @@ def _many(inputs: Sequence[str], options: Options) -> bool:
     return many or folder.is_dir() or options.output.endswith(("/", os.sep))
 
 
-def _job(f: _Found, options: Options, *, many: bool) -> Job:
+def _job(f: _Found, options: Options, *, many: bool) -> Work:
     name = str(f.path)
+    if options.replace:
+        return _in_place(f)
     if options.output == STDIN:
         return Job(name, None, None, f.named)
     output = Path(options.output)
@@ -151,8 +187,23 @@ def _job(f: _Found, options: Options, *, many: bool) -> Job:
         output = beside(f.path)
     elif many:
         output = _unpacked(output / f.below)
+        if not _is_below(output, Path(options.output)):
+            return settled(name, Verdict.QUARANTINED, f'its result "{output}" would leave the output folder by a link')
     _refuse_odd(output)
     return Job(name, output, None if options.report else sidecar(output), f.named)
+
+
+def _in_place(f: _Found) -> Work:
+    """The result takes the place of its input."""
+    if f.path.suffix in _PACKED:
+        return settled(str(f.path), Verdict.IGNORED, "packed already: --replace leaves it")
+    if f.path.is_symlink():
+        return settled(str(f.path), Verdict.IGNORED, "a link: --replace leaves it")
+    return Job(str(f.path), f.path, None, f.named)
+
+
+def _is_below(output: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(output.parent)).is_relative_to(os.path.realpath(folder))
 
 
 def _refuse_odd(output: Path) -> None:
@@ -257,23 +308,30 @@ def _identities(path: Path) -> set[object]:
     return out
 
 
-def _without_clashes(work: list[Work], options: Options) -> list[Work]:
+def _without_clashes(work: list[Work], options: Options, own: Callable[[Path], bool], *, lenient: bool) -> list[Work]:
     """Settle what is our own from an earlier run; refuse results that would stand on an input or on each other."""
     jobs = {position: w for position, w in enumerate(work) if isinstance(w, Job)}
     inputs = {i: position for position, job in jobs.items() for i in _identities(Path(job.name))}
     if options.report is not None and any(i in inputs for i in _identities(options.report)):
         raise ConfigError(f'the report "{options.report}" would replace an input', hint="name another --report")
     out = list(work)
-    for job in jobs.values():
+    for position, job in jobs.items():
+        if options.replace:
+            continue
         for target in filter(None, (job.output, job.report)):
             for hit in {inputs[i] for i in _identities(target) if i in inputs}:
-                out[hit] = _ours_or_refuse(jobs[hit], job, target)
-    return [_settle_copy(w) for w in _without_doubles(out)]
+                try:
+                    out[hit] = _ours_or_refuse(jobs[hit], job, target, own)
+                except ConfigError as error:
+                    if not lenient:
+                        raise
+                    out[position] = settled(job.name, Verdict.QUARANTINED, error.message)
+    return [_settle_copy(w, own) for w in _without_doubles(out)]
 
 
-def _ours_or_refuse(hit: Job, job: Job, target: Path) -> SessionResult:
+def _ours_or_refuse(hit: Job, job: Job, target: Path, own: Callable[[Path], bool]) -> SessionResult:
     """The input that a result would replace may go only if it is an earlier result itself."""
-    if not hit.named and _is_earlier(Path(hit.name), job):
+    if not hit.named and (own(Path(hit.name)) or _is_earlier(Path(hit.name), job)):
         return settled(hit.name, Verdict.OWN_OUTPUT, "our own output")
     raise ConfigError(f'"{target}" would replace the input "{hit.name}"', hint="name another place with -o")
 
@@ -291,8 +349,13 @@ def _without_doubles(work: list[Work]) -> Iterator[Work]:
         yield w
 
 
-def _settle_copy(w: Work) -> Work:
-    if isinstance(w, Job) and not w.named and _is_copy(Path(w.name)):
+def _settle_copy(w: Work, own: Callable[[Path], bool]) -> Work:
+    if (
+        isinstance(w, Job)
+        and w.output != Path(w.name)
+        and not w.named
+        and (own(Path(w.name)) or _is_copy(Path(w.name)))
+    ):
         return settled(w.name, Verdict.OWN_OUTPUT, "our own output")
     return w
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from compressor import plugins, report
 from compressor.engines import Lost
 from compressor.errors import CompressError, ConfigError, Location, WriteError
-from compressor.inputs import ARCHIVE_NAME, Job, Work, is_own, settled
+from compressor.inputs import STDIN, Job, Work, archives_near, is_own, settled
 from compressor.model import Finding, Level, Place, Verdict
 from compressor.reading import NotATranscript, open_source, read
 from compressor.result import SessionResult
@@ -76,7 +76,7 @@ def run(work: Sequence[Work], orders: Orders, jobs: int = 1) -> Iterator[Outcome
                 yield Outcome((w,), complaint=_told(w))
                 continue
             got = next(outcomes)
-            yield _quarantine(w, CompressError(got.reason, at=Location(w.name))) if isinstance(got, Lost) else got
+            yield quarantine(w, CompressError(got.reason, at=Location(w.name))) if isinstance(got, Lost) else got
 
 
 def do(orders: Orders, job: Job) -> Outcome:
@@ -89,15 +89,17 @@ def do(orders: Orders, job: Job) -> Outcome:
     except ConfigError as error:
         if error.at is None or error.at.file != job.name:
             raise
-        return replace(_quarantine(job, error), usage=True)
+        return replace(quarantine(job, error), usage=True)
     except NotATranscript as error:
         if job.named:
-            return _quarantine(job, error)
+            return quarantine(job, error)
         return Outcome((settled(job.name, Verdict.IGNORED, error.message),))
     except CompressError as error:
-        return _quarantine(job, error)
+        if not job.named and not Path(job.name).exists():
+            return Outcome((settled(job.name, Verdict.IGNORED, "vanished since it was listed"),))
+        return quarantine(job, error)
     except MemoryError:
-        return _quarantine(job, CompressError("not enough memory for this file", at=Location(job.name)))
+        return quarantine(job, CompressError("not enough memory for this file", at=Location(job.name)))
     except Exception as error:  # noqa: BLE001 - a bug met in one file must not stop the others
         return _bug(job, error)
 
@@ -128,11 +130,12 @@ def _compact(orders: Orders, job: Job, source: Source) -> Outcome:
 
 
 def _store(job: Job, settings: Settings) -> Store | None:
-    """Where the originals of an earlier output may lie: in the named archive, else beside it."""
+    """Where the originals of an earlier output may lie: in the named archive, else beside it or above."""
     from compressor.archive import Store
 
-    place = settings.archive or Path(job.name).parent / ARCHIVE_NAME
-    return Store(place) if place.is_dir() else None
+    near = archives_near(Path(job.name)) if job.name != STDIN else iter(())
+    place = next((p for p in (settings.archive, *near) if p is not None and p.is_dir()), None)
+    return Store(place) if place is not None else None
 
 
 def _difference(outcome: FileOutcome, options: Mapping[str, Any]) -> str:
@@ -186,7 +189,8 @@ def write_file(path: Path, data: bytes) -> None:
         raise WriteError(f"cannot be written: {reason}", at=Location(str(path))) from error
 
 
-def _quarantine(job: Job, error: CompressError) -> Outcome:
+def quarantine(job: Job, error: CompressError) -> Outcome:
+    """The outcome of a file that could not be read."""
     return Outcome((settled(job.name, Verdict.QUARANTINED, error.message, error.at),), complaint=str(error))
 
 

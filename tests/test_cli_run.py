@@ -257,12 +257,12 @@ def test_a_full_disk_leaves_the_old_state(sample: Path, cli: Cli, monkeypatch: p
 
 
 def test_fail_on_decides_the_exit_code(sample: Path, cli: Cli) -> None:
-    cli("run", "session.jsonl", "--budget", "3000")
+    cli("run", "session.jsonl", "--budget", "1000")
     found = {f["level"] for f in report_of("session.report.json")["sessions"][0]["findings"]}
 
     assert "warning" in found
-    assert cli("run", "session.jsonl", "--budget", "3000", "--fail-on", "warning").code == 1
-    assert cli("run", "session.jsonl", "--budget", "3000", "--fail-on", "error").code == 0
+    assert cli("run", "session.jsonl", "--budget", "1000", "--fail-on", "warning").code == 1
+    assert cli("run", "session.jsonl", "--budget", "1000", "--fail-on", "error").code == 0
 
 
 # -- folders ----------------------------------------------------------------------------------------------------
@@ -300,6 +300,19 @@ def test_outputs_beside_the_inputs_are_not_processed_again(tree: Path, cli: Cli)
     assert {"logs/a.compact.jsonl", "logs/deep/b.compact.jsonl", "logs/c.compact.jsonl", "logs/a.report.json"} <= own
     assert {n: Path(n).read_bytes() for n in before} == before
     assert not [n for n in names() if ".compact.compact." in n]
+
+
+def test_a_folder_has_one_archive_and_every_output_finds_it(tree: Path, cli: Cli) -> None:
+    before = {n: Path(n).read_bytes() for n in names()}
+
+    cli("run", "logs", "-o", "out")
+    cli("run", "logs")
+
+    assert [str(p) for p in sorted(Path().rglob(".compress"))] == ["logs/.compress", "out/.compress"]
+    for name in ("a.jsonl", "deep/b.jsonl", "c.jsonl"):
+        for output in (Path("out", name), Path("logs", name).with_suffix(".compact.jsonl")):
+            assert cli("restore", output, "-o", "back").code == 0
+            assert Path("back").read_bytes() == before[f"logs/{name}"]
 
 
 def test_any_number_of_workers_gives_the_same(tree: Path, cli: Cli) -> None:

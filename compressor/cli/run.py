@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,8 @@ def command(options: Options, inputs: Sequence[str]) -> int:
 
     if options.json and options.output == work_list.STDIN:
         raise ConfigError("--json and -o - both want standard output", hint="write the report with --report FILE")
-    orders = jobs.Orders(settings(options), write=not options.dry_run, diff=options.diff)
+    archive = work_list.archive_of(inputs, options)
+    orders = jobs.Orders(replace(settings(options), archive=archive), write=not options.dry_run, diff=options.diff)
     work = work_list.plan(inputs, options)
     started = time.perf_counter()
     outcomes: list[Outcome] = []
@@ -79,8 +81,6 @@ def _watched(outcomes: Iterator[Outcome], work: Sequence[Work], options: Options
 
 def _show(outcome: Outcome) -> Outcome:
     """Print what cannot wait, and let go of it."""
-    from dataclasses import replace
-
     if outcome.complaint:
         click.echo(printable(outcome.complaint), err=True)
     if outcome.diff:
