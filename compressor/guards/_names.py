@@ -15,7 +15,7 @@ from compressor.guards._data import CJK, phrases
 from compressor.guards.sentences import Sentence, sentences
 
 Span = tuple[int, int, str]
-_NAME: Final = r"^[A-Z\u00c0-\u00de][\w\u00c0-\u024f'\u2019-]*$"
+_NAME: Final = r"^[A-Z\u00c0-\u00de][\w\u00c0-\u024f'\u2019-]*\.?$"
 _CJK_CHAR: Final = re.compile(f"[{CJK}]")
 _TWO_CAPITALS: Final = re.compile(r"(?:(?<=\w )|(?<=\w, ))[A-Z\u00c0-\u00de][a-z\u00df-\u024f'\u2019-]+ [A-Z\u00c0-\u00de][a-z\u00df-\u024f'\u2019-]+")
 _LABELS: Final = {"PERSON": "person", "ORG": "org", "GPE": "place", "LOC": "place", "FAC": "place", "PRODUCT": "product"}
@@ -41,20 +41,39 @@ def proper_names(text: str, model: str = "") -> list[Span]:
 def _in(picked: str, sentence: Sentence, lang: str, scan: re.Pattern[str]) -> Iterator[Span]:
     if not scan.search(picked) and not (lang == "en" and _TWO_CAPITALS.search(picked)):
         return
+    taken: list[Span] = []
     for entity in _ruler(lang)(picked).ents:
-        start, end = _cropped(entity.start_char, entity.end_char, entity.ent_id_)
+        start, end = _cropped(picked, entity.start_char, entity.end_char, entity.ent_id_)
         span = _accepted(picked, start, end, entity.label_)
         if span:
-            yield span[0] + sentence.start, span[1] + sentence.start, span[2]
+            taken.append(span)
+    for match in _TWO_CAPITALS.finditer(picked) if lang == "en" else ():
+        span = _accepted(picked, match.start(), match.end(), "CAPITALS")
+        if span is None:
+            continue
+        inside = [t for t in taken if span[0] < t[1] and t[0] < span[1]]
+        # a first name alone gives way to the whole name
+        if all(t[2] == span[2] and span[0] <= t[0] and t[1] <= span[1] for t in inside):
+            taken = [t for t in taken if t not in inside] + [span]
+    for start, end, label in taken:
+        yield start + sentence.start, end + sentence.start, label
 
 
-def _cropped(start: int, end: int, mark: str) -> tuple[int, int]:
+def _cropped(text: str, start: int, end: int, mark: str) -> tuple[int, int]:
     """A match without the word that stands before or behind the name: its pattern's id says how long that is."""
     if mark.startswith("before"):
-        return start + int(mark[6:]), end
+        start += int(mark[6:])
+        # of "由张伟负责" the name is not "张伟负"
+        swallowed = end - start > 2 and text.startswith(_after_names(), end - 1)
+        return start, end - swallowed
     if mark.startswith("after"):
         return start, end - int(mark[5:])
     return start, end
+
+
+@cache
+def _after_names() -> tuple[str, ...]:
+    return tuple(w for w in phrases("names", "zh_after") if len(w) > 1)
 
 
 @cache
@@ -96,14 +115,12 @@ def _patterns() -> Iterator[dict[str, Any]]:
     yield {"label": "PERSON", "pattern": [{"TEXT": {"IN": titles}}, {"TEXT": ".", "OP": "?"}, name, more, more]}
     first = list(phrases("names", "first_names"))
     yield {"label": "PERSON", "pattern": [{"TEXT": {"IN": first}}, {"TEXT": {"REGEX": r"^[A-Z]\.?$"}, "OP": "?"}, more, more]}
-    suffixes = list(phrases("names", "org_suffixes"))
+    suffixes = [s for w in phrases("names", "org_suffixes") for s in (w, f"{w}.")]
     for count in (1, 2, 3):
         yield {"label": "ORG", "pattern": [*[name] * count, {"TEXT": "&", "OP": "?"}, {"TEXT": {"IN": suffixes}}, {"TEXT": {"IN": suffixes}, "OP": "?"}]}
         yield {"label": "ORG", "pattern": [*[name] * count, {"TEXT": ","}, {"TEXT": {"IN": suffixes}}]}
     yield {"label": "ORG", "pattern": [{"TEXT": {"IN": ["University", "Bank", "Institute", "Ministry"]}}, {"TEXT": "of"}, name, more]}
     yield {"label": "LOC", "pattern": [name, more, {"TEXT": {"IN": list(phrases("names", "place_suffixes"))}}]}
-    starters = [w[:1].upper() + w[1:] for key in ("person_before", "starters") for w in phrases("names", key)]
-    yield {"label": "CAPITALS", "pattern": [{"TEXT": {"REGEX": _NAME, "NOT_IN": starters}}, name, more]}
     for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products")):
         for word in phrases("names", key):
             if not _CJK_CHAR.search(word):
@@ -121,13 +138,17 @@ def _han_patterns() -> Iterator[dict[str, Any]]:
             mark = {"id": f"after{len(title)}"} if count and len(title) > 1 else {}
             yield {"label": "PERSON", **mark, "pattern": [surname, *[given] * count, *end]}
     for word in phrases("names", "zh_before"):
-        yield {"label": "PERSON", "id": f"before{len(word)}", "pattern": [*[{"TEXT": c} for c in word], surname, given, {**given, "OP": "?"}]}
+        for mark in ("", "：", ":"):
+            start = [{"TEXT": c} for c in word + mark]
+            person = [surname, given, {**given, "OP": "?"}]
+            yield {"label": "PERSON", "id": f"before{len(start)}", "pattern": [*start, *person]}
     for word in phrases("names", "zh_after"):
         yield {"label": "PERSON", "id": f"after{len(word)}", "pattern": [surname, given, {**given, "OP": "?"}, *[{"TEXT": c} for c in word]]}
+    part = {"TEXT": {"REGEX": f"^(?![{stops}省市县])[{CJK}]$"}}
     for label, key, most in (("ORG", "zh_org_suffixes", 8), ("GPE", "zh_place_suffixes", 4)):
         for ending in phrases("names", key):
-            for count in range(2, most + 1):
-                yield {"label": label, "pattern": [*[given] * count, *[{"TEXT": c} for c in ending]]}
+            for count in range(1 if label == "GPE" and ending in "市省县" else 2, most + 1):
+                yield {"label": label, "pattern": [*[part] * count, *[{"TEXT": c} for c in ending]]}
     for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products")):
         for word in phrases("names", key):
             if _CJK_CHAR.search(word):
@@ -137,6 +158,12 @@ def _han_patterns() -> Iterator[dict[str, Any]]:
 @cache
 def _refused() -> frozenset[str]:
     return frozenset(phrases("names", "not_names"))
+
+
+@cache
+def _starters() -> frozenset[str]:
+    """Words with a capital because a sentence begins with them."""
+    return frozenset(w[:1].upper() + w[1:] for key in ("person_before", "starters") for w in phrases("names", key))
 
 
 @cache
@@ -157,7 +184,12 @@ def _accepted(text: str, start: int, end: int, label: str) -> Span | None:
     name = text[start:end]
     if name in _refused():
         return None
-    last = name.rsplit(None, 1)[-1]
+    first = name.split(None, 1)[0]
+    if " " in name and (first in _starters() and label in ("ORG", "LOC", "CAPITALS")):
+        return _accepted(text, start + len(first) + 1, end, label)
+    if label == "CAPITALS" and " " not in name:
+        return None
+    last = name.rsplit(None, 1)[-1].rstrip(".")
     if label in ("CAPITALS", "PERSON") and " " in name:
         label = "ORG" if last in phrases("names", "org_suffixes") else "LOC" if last in phrases("names", "place_suffixes") else label
     if label == "CAPITALS":

@@ -178,7 +178,7 @@ def _command() -> re.Pattern[str]:
     plain = r"(?!(?:and|or|to|then|first|before|after|the|in|on|for|with|is|are|shows|when|if|so|but|from|again|it|that|as|und|et|y)\b)"
     value = rf"(?:[= ](?![-&|]){plain}[\w./:@%+~-]*[\w/](?=[\s`.,;:)\u3000-\u9fff\uff00-\uffef]|$))"
     argument = (
-        rf"(?:[ ](?:--?[A-Za-z][\w-]*{value}?|[\w@./:~-]*[/.:_@~-][\w@./:~-]*[\w/]|origin|HEAD(?:[~^]\d*)?|main|master|install|dev"
+        rf"(?:[ ](?:--?[A-Za-z][\w-]*{value}?|[\w@./:~-]*[/.:_@~-][\w@./:~-]*\w|[\w@.~/-]+/|origin|HEAD(?:[~^]\d*)?|main|master|install|dev"
         rf"|{plain}[a-z][\w-]*(?= --?[a-zA-Z])))"
     )
     sub = rf"(?: (?:{subs})(?![\w/.]))"
