@@ -179,6 +179,12 @@ def texts(value: Any, path: PathSteps, put: Callable[[PathSteps, str], None]) ->
         put(place, text)
 
 
+def word(value: Any, key: str) -> str:
+    """The string that an object has under a key, else ""."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def name_of(value: Any) -> str:
     """A string or number that serves as an id, else ""."""
     return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "" else ""

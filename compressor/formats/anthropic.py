@@ -33,6 +33,7 @@ from compressor.formats._messages import (
     step,
     texts,
     time_of,
+    word,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source, get_at, loads
@@ -70,7 +71,7 @@ def is_message(value: Any) -> bool:
     """A message of this format, whatever else it holds."""
     return (
         isinstance(value, dict)
-        and value.get("role") in _ROLES
+        and word(value, "role") in _ROLES
         and isinstance(value.get("content"), (str, list))
         and "tool_calls" not in value
     )
@@ -112,7 +113,7 @@ def _is_ours(row: Any) -> bool:
         if is_list(messages, is_message):
             if any(_telling(m) for m in messages):
                 return True
-            roles = {m.get("role") for m in messages if isinstance(m, dict)}
+            roles = {word(m, "role") for m in messages}
             return step(row, (*key[:-1], "system")) is not None and roles <= {"user", "assistant"}
     return False
 
@@ -120,7 +121,7 @@ def _is_ours(row: Any) -> bool:
 def _telling(message: Any) -> bool:
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
-    return any(b.get("type") in _TELLING and "value" not in b for b in blocks) and "tool_calls" not in message
+    return any(word(b, "type") in _TELLING and "value" not in b for b in blocks) and "tool_calls" not in message
 
 
 def read(source: Source, options: Mapping[str, Any]) -> Transcript:
@@ -138,7 +139,7 @@ def message(build: Builder, item: Item, state: State) -> None:
     if not is_message(value):
         return
     role, content = _ROLES[value["role"]], value["content"]
-    kinds = {b.get("type") for b in content if isinstance(b, dict)} if isinstance(content, list) else set()
+    kinds = {word(b, "type") for b in content} if isinstance(content, list) else set()
     if role is Role.USER and kinds and kinds <= {"tool_result"} and all(isinstance(b, dict) for b in content):
         role = Role.TOOL
     build.start(
@@ -165,7 +166,7 @@ def _blocks(build: Builder, at: PathSteps, content: Any) -> None:
 
 
 def _block(build: Builder, at: PathSteps, block: dict[str, Any]) -> None:
-    kind = block.get("type")
+    kind = word(block, "type")
     if kind == "text" and isinstance(block.get("text"), str):
         build.text((*at, "text"), block["text"])
     elif kind == "thinking" and isinstance(block.get("thinking"), str):
@@ -188,7 +189,7 @@ def _result(build: Builder, at: PathSteps, content: Any) -> None:
     if isinstance(content, str):
         build.output(at, content)
     for i, block in enumerate(content if isinstance(content, list) else ()):
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = word(block, "type")
         if kind == "text" and isinstance(block.get("text"), str):
             build.output((*at, i, "text"), block["text"])
         elif kind in ("image", "document"):

@@ -242,14 +242,22 @@ def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
     keys: Keys = session.meta["keys"]
     fields: dict[str, Any] = {}
     time: Any = _document.replaced_time(session, change)
-    if time and not isinstance(inside(near, keys.time), str):
-        time = loads(time.encode())
+    if keys.time and not isinstance(inside(near, keys.time), str):
+        time = _number(time)
     conversation = inside(near, keys.conversation) if keys.conversation else ""
     values = {keys.role: session.meta["speaker"], keys.text: text, keys.time: time, keys.conversation: conversation}
     for key, value in values.items():
         if key and value not in ("", None):
             _put(fields, [key] if key in near else key.split("."), value)
     return like(near, fields)
+
+
+def _number(time: str) -> Any:
+    """A time stamp as the number it was written as."""
+    try:
+        return loads(time.encode())
+    except ValueError:
+        return time
 
 
 def _put(fields: dict[str, Any], steps: list[str], value: Any) -> None:

@@ -28,6 +28,7 @@ from compressor.formats._messages import (
     name_of,
     origin_of,
     read_lists,
+    word,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source, get_at
@@ -79,9 +80,14 @@ def body_of(value: Any) -> tuple[str, dict[str, Any], PathSteps] | None:
         kind, found, path = value["id"][-1], value.get("kwargs"), ("kwargs",)
     elif isinstance(value.get("data"), dict):
         found, path = value["data"], ("data",)
-    if kind not in _TYPES or not isinstance(found, dict) or not isinstance(found.get("content"), (str, list)):
+    if (
+        not isinstance(kind, str)
+        or kind not in _TYPES
+        or not isinstance(found, dict)
+        or not isinstance(found.get("content"), (str, list))
+    ):
         return None
-    return str(kind), found, path
+    return kind, found, path
 
 
 def is_message(value: Any) -> bool:
@@ -221,7 +227,7 @@ def _raw_calls(body: dict[str, Any]) -> dict[str, list[tuple[PathSteps, Any]]]:
             found.setdefault(name_of(call.get("id")), []).append((path, function["arguments"]))
     content = body["content"] if isinstance(body["content"], list) else []
     for i, block in enumerate(content):
-        if isinstance(block, dict) and block.get("type") in ("tool_use", "tool_call"):
+        if isinstance(block, dict) and word(block, "type") in ("tool_use", "tool_call"):
             key = "input" if "input" in block else "args"
             found.setdefault(name_of(block.get("id")), []).append((("content", i, key), block.get(key)))
     for i, chunk in enumerate(_list(body.get("tool_call_chunks"))):

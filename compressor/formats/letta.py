@@ -24,6 +24,7 @@ from compressor.formats._messages import (
     parsed_object,
     read_lists,
     time_of,
+    word,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source
@@ -58,7 +59,7 @@ _IN_CONTEXT: Final = "in_context_message_ids"
 
 def is_message(value: Any) -> bool:
     """A message of an agent."""
-    return isinstance(value, dict) and value.get("role") in _ROLES and ("content" in value or "tool_calls" in value)
+    return isinstance(value, dict) and word(value, "role") in _ROLES and ("content" in value or "tool_calls" in value)
 
 
 def find(value: Any) -> Iterator[Where]:
@@ -143,7 +144,8 @@ def _texts(value: dict[str, Any], at: PathSteps) -> Iterator[tuple[PathSteps, st
 
 def _returns(item: Item, value: dict[str, Any], part: tuple[PathSteps, str], state: State) -> None:
     """A return is told once more beside the content."""
-    for i, told in enumerate(value.get("tool_returns") or ()):
+    returns = value.get("tool_returns")
+    for i, told in enumerate(returns if isinstance(returns, list) else ()):
         if isinstance(told, dict):
             for key in ("func_response", "tool_return"):
                 path: PathSteps = (*item.path, "tool_returns", i, key)
@@ -159,7 +161,8 @@ def _note_wrong(build: Builder, value: dict[str, Any], state: State) -> None:
     agent = state.thread.holder
     if "lost" not in state.notes:
         ids = {m.get("id") for m in agent["messages"] if isinstance(m, dict) and isinstance(m.get("id"), str)}
-        listed = [i for i in agent.get(_IN_CONTEXT) or () if isinstance(i, str)]
+        given = agent.get(_IN_CONTEXT)
+        listed = [i for i in (given if isinstance(given, list) else ()) if isinstance(i, str)]
         state.notes["lost"] = tuple(i for i in listed if i not in ids)
         state.notes["first"] = listed[0] if listed else ""
     if value.get("id") == state.notes["first"] and value["role"] != "system":
@@ -214,7 +217,7 @@ def _context(session: Session, change: Compaction, editor: Callable[[int], Edito
     agent: PathSteps = session.meta["list"][:-1]
     edit = editor(record)
     path = (*agent, _IN_CONTEXT)
-    if _IN_CONTEXT not in edit.children(agent):
+    if not _has_list(edit, agent):
         return
     listed = [_id(edit.source((*path, i))) for i in edit.children(path)]
     gone = {session.messages[i].id for i in change.dropped}
@@ -224,6 +227,10 @@ def _context(session: Session, change: Compaction, editor: Callable[[int], Edito
         if id_ in gone:
             edit.delete((*path, i))
     edit.insert(path, next((i for i, id_ in enumerate(listed) if id_ in later), len(listed)), _new_id(session))
+
+
+def _has_list(edit: Editor, agent: PathSteps) -> bool:
+    return _IN_CONTEXT in edit.children(agent) and edit.source((*agent, _IN_CONTEXT)).startswith("[")
 
 
 def _id(source: str) -> str:
@@ -251,7 +258,7 @@ def join(original: bytes, grown: Transcript, first_new: int) -> bytes:
     session = grown.sessions[0]
     path = (*session.meta["list"][:-1], _IN_CONTEXT)
     edit = Editor(joined.decode("utf-8", "surrogateescape"))
-    if _IN_CONTEXT not in edit.children(path[:-1]):
+    if not _has_list(edit, path[:-1]):
         return joined
     count = len(edit.children(path))
     for m in session.messages[first_new:]:

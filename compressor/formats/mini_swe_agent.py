@@ -22,6 +22,7 @@ from compressor.formats._messages import (
     read_lists,
     step,
     time_of,
+    word,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source
@@ -40,7 +41,7 @@ def is_message(value: Any) -> bool:
     """A message of a run."""
     return (
         isinstance(value, dict)
-        and (value.get("role") in openai_chat.ROLES or value.get("role") == _EXIT)
+        and (word(value, "role") in openai_chat.ROLES or value.get("role") == _EXIT)
         and "content" in value
     )
 

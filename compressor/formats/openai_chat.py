@@ -30,6 +30,7 @@ from compressor.formats._messages import (
     origin_of,
     read_lists,
     time_of,
+    word,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source
@@ -52,7 +53,7 @@ _CONTENT: Final = ("content", "tool_calls", "function_call", "refusal", "reasoni
 
 def is_message(value: Any) -> bool:
     """A message of this format, whatever else it holds."""
-    return isinstance(value, dict) and value.get("role") in ROLES and any(k in value for k in _CONTENT)
+    return isinstance(value, dict) and word(value, "role") in ROLES and any(k in value for k in _CONTENT)
 
 
 find = finder(is_message)

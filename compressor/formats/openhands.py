@@ -24,6 +24,7 @@ from compressor.formats._messages import (
     parsed_object,
     read_lists,
     step,
+    word,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source, leaves
@@ -48,7 +49,7 @@ _CONDENSED: Final = "condensation"
 
 def is_event(value: Any) -> bool:
     """An event, whatever it tells."""
-    if not isinstance(value, dict) or value.get("source") not in _SOURCES:
+    if not isinstance(value, dict) or word(value, "source") not in _SOURCES:
         return False
     acts = isinstance(value.get("action"), str) and isinstance(value.get("args"), dict)
     return acts or (isinstance(value.get("observation"), str) and "content" in value)
@@ -74,7 +75,7 @@ def event(build: Builder, item: Item, state: State) -> None:
     if not is_event(value):
         return
     number, cause = _number(value, "id"), _number(value, "cause")
-    kind = value.get("action") or value.get("observation")
+    kind = word(value, "action") or word(value, "observation")
     if number is not None and kind != _CONDENSED:
         if number <= state.notes.get("last", -1):
             state.notes.setdefault("falls", []).append(len(build))

@@ -28,6 +28,7 @@ from compressor.formats._messages import (
     parsed_object,
     session,
     texts,
+    word,
 )
 from compressor.formats._pairs import Builder
 from compressor.formats._records import Head, Source, leaves
@@ -112,7 +113,7 @@ def _calls(record: Record, value: Any) -> Iterator[_Call]:
 
 def is_message(value: Any) -> bool:
     """A message of a call."""
-    return isinstance(value, dict) and value.get("role") in _ROLES and isinstance(value.get("parts"), list)
+    return isinstance(value, dict) and word(value, "role") in _ROLES and isinstance(value.get("parts"), list)
 
 
 def _same(value: Any) -> str:

@@ -29,6 +29,7 @@ from compressor.formats._messages import (
     row_id,
     step,
     texts,
+    word,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source, get_at, loads
@@ -94,9 +95,11 @@ def is_item(value: Any) -> bool:
     """An item of this format, whatever else it holds."""
     if not isinstance(value, dict) or "tool_calls" in value:
         return False
-    kind = value.get("type")
+    kind = value.get("type", "message") or "message"
+    if not isinstance(kind, str):
+        return False
     return (kind in _TELLING and _has_its_key(kind, value)) or (
-        kind in (None, "message") and value.get("role") in _ROLES and "content" in value
+        kind == "message" and word(value, "role") in _ROLES and "content" in value
     )
 
 
@@ -148,7 +151,7 @@ def _telling(item: Any) -> bool:
         return False
     parts = item.get("content")
     blocks = [b for b in parts if isinstance(b, dict)] if isinstance(parts, list) else []
-    return item.get("type") in _TELLING or any(b.get("type") in _PARTS for b in blocks)
+    return word(item, "type") in _TELLING or any(word(b, "type") in _PARTS for b in blocks)
 
 
 def read(source: Source, options: Mapping[str, Any]) -> Transcript:
@@ -224,7 +227,7 @@ def _content(build: Builder, at: PathSteps, content: Any, *, result: bool) -> No
         key = next((k for k in ("text", "refusal") if isinstance(block.get(k), str)), "")
         if key:
             put((*at, i, key), block[key])
-        elif block.get("type") in ("input_image", "computer_screenshot", "input_file", "input_audio"):
+        elif word(block, "type") in ("input_image", "computer_screenshot", "input_file", "input_audio"):
             data = next((block[k] for k in ("image_url", "file_data", "file_url", "file_id") if block.get(k)), None)
             build.image((*at, i), describe(data, "file" if block["type"] == "input_file" else None))
 

@@ -25,6 +25,7 @@ from compressor.formats._messages import (
     origin_of,
     parsed_object,
     read_lists,
+    word,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source, get_at, loads
@@ -67,7 +68,7 @@ _ASKS: Final = frozenset({Role.USER, Role.TOOL})
 
 def is_turn(value: Any) -> bool:
     """A turn of a conversation."""
-    return isinstance(value, dict) and value.get("from") in _SPEAKERS and isinstance(value.get("value"), str)
+    return isinstance(value, dict) and word(value, "from") in _SPEAKERS and isinstance(value.get("value"), str)
 
 
 _rows = finder(is_turn, (("conversations",), ("conversation",)))

@@ -15,7 +15,17 @@ from typing import Any, Final
 
 from compressor.formats import _document, _mark, openai_chat
 from compressor.formats._lists import Item, Where
-from compressor.formats._messages import State, check_lists, first_text, is_list, like, name_of, origin_of, read_lists
+from compressor.formats._messages import (
+    State,
+    check_lists,
+    first_text,
+    is_list,
+    like,
+    name_of,
+    origin_of,
+    read_lists,
+    word,
+)
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source
 from compressor.model import Compaction, Finding, Level, Origin, PathSteps, Role, Session, Transcript, Written
@@ -33,7 +43,7 @@ def is_message(value: Any) -> bool:
     """An entry of the history."""
     return (
         isinstance(value, dict)
-        and value.get("role") in openai_chat.ROLES
+        and word(value, "role") in openai_chat.ROLES
         and isinstance(value.get("content"), (str, list))
     )
 

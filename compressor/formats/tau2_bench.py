@@ -24,6 +24,7 @@ from compressor.formats._messages import (
     read_lists,
     step,
     time_of,
+    word,
 )
 from compressor.formats._pairs import Builder, place
 from compressor.formats._records import Head, Source
@@ -38,7 +39,9 @@ _ROLES: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASS
 
 def is_message(value: Any) -> bool:
     """A message of a simulation."""
-    return isinstance(value, dict) and value.get("role") in _ROLES and ("content" in value or "tool_messages" in value)
+    return (
+        isinstance(value, dict) and word(value, "role") in _ROLES and ("content" in value or "tool_messages" in value)
+    )
 
 
 def find(value: Any) -> Iterator[Where]:
