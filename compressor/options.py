@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,10 +20,12 @@ from compressor.errors import ConfigError, Location
 if TYPE_CHECKING:
     from compressor.pipeline import Settings
 
-Kind = Literal["text", "name", "path", "count", "number", "flag", "pairs"]
+Kind = Literal["text", "name", "path", "count", "number", "flag", "pairs", "age"]
 
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"", "0", "false", "no", "off"})
+_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_AGE: Final = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smhdw]?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class Spec:
     """How one option is spelled and checked.
 
     Attributes:
-        kind: `count` is a whole number >= 1, `number` a number >= 1, `pairs` KEY=VALUE, `name` one of `choices`.
+        kind: `count` is a whole number >= 1, `number` a number >= 1, `pairs` KEY=VALUE, `name` one of `choices`,
+            `age` a span of time, in seconds.
         many: may be given several times (a list in the configuration file, one a line in the environment).
         choices: the values of a `name`; `group`: or the plug-in group that knows them.
         once: belongs to one call: not read from the environment or the configuration file.
@@ -83,6 +87,18 @@ class Options:
     archive: Annotated[Path | None, Spec("Where the originals go; .compress/ beside the output otherwise.", "path")] = (
         None
     )
+    redact: Annotated[
+        bool, Spec("Replace secrets before anything else sees them; the archive holds the redacted bytes.", "flag")
+    ] = False
+    known: Annotated[
+        bool,
+        Spec("Also all sessions in the homes of the known tools; with --dry-run only list them.", "flag", once=True),
+    ] = False
+    replace: Annotated[
+        bool, Spec("Put each output in its input's place, once the original is in the --archive.", "flag", once=True)
+    ] = False
+    min_age: Annotated[float | None, Spec("Leave sessions alone that are younger (30m, 2h, 1d).", "age")] = None
+    max_time: Annotated[float | None, Spec("Begin no more sessions after this long (30m, 2h).", "age")] = None
     format: Annotated[
         str | None, Spec("Format of the input; found out by its content otherwise.", "name", group="formats")
     ] = None
@@ -198,6 +214,8 @@ def _single(name: str, spec: Spec, value: Any, said: Said) -> Any:
             return _number(name, spec.kind, value, at)
         case "path":
             return _path(name, value, said)
+        case "age":
+            return _age(name, value, at)
         case "name":
             return _name(name, spec, value, at)
     if not isinstance(value, str):
@@ -222,6 +240,13 @@ def _number(name: str, kind: str, value: Any, at: Location | None) -> int | floa
     if isinstance(value, bool) or not 1 <= number < 1e15 or (kind == "count" and not isinstance(number, int)):
         raise _wrong(name, value, wanted, at)
     return number
+
+
+def _age(name: str, value: Any, at: Location | None) -> float:
+    match = _AGE.fullmatch(str(value).strip().lower())
+    if match is None or isinstance(value, bool):
+        raise _wrong(name, value, "a span of time (90s, 30m, 2h, 1d)", at)
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def _path(name: str, value: Any, said: Said) -> Path:
@@ -310,6 +335,7 @@ def settings(options: Options) -> Settings:
         format=options.format,
         format_options=options.map,
         archive=options.archive,
+        redact=options.redact,
     )
 
 

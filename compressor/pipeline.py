@@ -9,6 +9,7 @@ from compressor import plugins, reading, verify
 from compressor.archive import Store
 from compressor.formats._records import Source
 from compressor.model import Compaction, Finding, Level, Transcript, Verdict
+from compressor.redact import redacted
 from compressor.regrowth import already_done, originals
 from compressor.result import SessionResult
 from compressor.settings import Clock, Settings
@@ -50,8 +51,10 @@ def compact(source: Source, settings: Settings, store: Store | None = None) -> F
         ConfigError: an option does not fit the file.
     """
     clock = Clock()
+    with clock.stage("redact"):
+        clean, secrets = redacted(source, settings)
     with clock.stage("read"):
-        given = reading.read(source, format=settings.format, options=settings.format_options)
+        given = reading.read(clean, format=settings.format, options=settings.format_options)
     transcript = originals(given, settings, store)
     kept = already_done(given, settings) if transcript is given else False
     works = [Work(transcript, i, settings, clock) for i in range(len(transcript.sessions))]
@@ -65,7 +68,7 @@ def compact(source: Source, settings: Settings, store: Store | None = None) -> F
         data = bytes(transcript.raw)
     results = tuple(w.result(given, data, changes.get(i), kept=kept) for i, w in enumerate(works))
     kept_originals = (given.raw,) if transcript is given else (given.raw, transcript.raw)
-    return FileOutcome(given, data, results, () if kept else kept_originals, written, source.raw)
+    return FileOutcome(given, data, results, () if kept else kept_originals, written, source.raw, secrets)
 
 
 def _write_and_verify(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import mmap
+import stat
 import sys
 import zlib
 from collections.abc import Mapping
@@ -63,7 +64,10 @@ def open_source(path: str | Path) -> Source:
         return Source("<stdin>", _plain("<stdin>", sys.stdin.buffer.read()))
     name = str(path)
     try:
+        _refuse_odd(name, Path(path).stat().st_mode)
         with Path(path).open("rb") as file:
+            if not file.seekable():
+                return Source(name, _plain(name, file.read()))
             if file.seek(0, 2) > MAP_ABOVE:
                 return Source(name, _plain(name, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
             file.seek(0)
@@ -73,6 +77,14 @@ def open_source(path: str | Path) -> Source:
         raise ReadError(
             f"cannot be opened: {reason}", at=Location(name), hint="check the path and its rights"
         ) from error
+
+
+def _refuse_odd(name: str, mode: int) -> None:
+    """Opening a pipe that nobody writes to waits for ever; the shell's own (`<(…)`) are written to."""
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or name.startswith(("/dev/fd/", "/dev/stdin", "/proc/")):
+        return
+    kind = "a named pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    raise ReadError(f"{kind}, not a file", at=Location(name), hint="read it through standard input: compress run -")
 
 
 def _plain(name: str, raw: Any) -> Any:

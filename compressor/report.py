@@ -141,6 +141,14 @@ def dumps(value: Any) -> bytes:
         return (json.dumps(value, indent=2) + "\n").encode()
 
 
+def line(value: Any) -> bytes:
+    """JSON in one line, with its newline; text that is no Unicode goes out escaped."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        return (json.dumps(value, separators=(",", ":")) + "\n").encode()
+
+
 def is_report(raw: bytes) -> bool:
     """Whether these bytes begin like one of our reports."""
     return raw[:200].lstrip().startswith(b'{\n  "tool": "' + TOOL.encode() + b'"')

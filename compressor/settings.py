@@ -27,6 +27,7 @@ class Settings:
         ratio: tokens of the whole history / tokens of the output.
         archive: folder of the originals; None: `.compress/` beside the output.
         trigger: who asked, for the audit record; decides nothing.
+        redact: replace secrets before anything else sees them.
     """
 
     preset: Preset
@@ -43,6 +44,7 @@ class Settings:
     format_options: Mapping[str, Any] = field(default_factory=dict)
     archive: Path | None = None
     trigger: str = "run"
+    redact: bool = False
 
     @cached_property
     def digest(self) -> str:
@@ -50,7 +52,7 @@ class Settings:
         facts = self.facts_file.read_bytes().hex() if self.facts_file else ""
         said = (
             __version__, self.preset.digest, self.encoding, self.summarizer, dict(self.summarizer_options), self.budget,
-            self.ratio, self.focus, self.pins, facts, self.new_id, dict(self.format_options),
+            self.ratio, self.focus, self.pins, facts, self.new_id, dict(self.format_options), self.redact,
         )  # fmt: skip
         return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()[:32]
 

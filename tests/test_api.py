@@ -90,7 +90,9 @@ def test_every_option_of_a_run_that_is_no_matter_of_files_is_there() -> None:
     ours = set(inspect.signature(compressor.compress).parameters) - {"source", "output"}
     of_the_command_line = {name for name, spec in specs().items() if not spec.once}
 
-    assert of_the_command_line - ours == {"include", "exclude", "fail_on", "jobs", "quiet"}
+    assert of_the_command_line - ours == {
+        "include", "exclude", "fail_on", "jobs", "quiet", "min_age", "max_time",
+    }  # fmt: skip
     assert ours <= of_the_command_line
 
 

@@ -6,6 +6,8 @@ The main job speaks to `Store.put`, `Store.get` and `Store.has` alone.
 from __future__ import annotations
 
 from compressor.archive import _state as state
+from compressor.archive._lock import hold
 from compressor.archive._store import Store
+from compressor.archive._upkeep import optimize
 
-__all__ = ["Store", "state"]
+__all__ = ["Store", "hold", "optimize", "state"]

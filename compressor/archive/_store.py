@@ -176,7 +176,7 @@ class Store:
         if self.exists():
             return
         disk.make_folder(self.folder / "packs")
-        if any(p.name != "packs" and not disk.is_temp(p.name) and p.name != "lock" for p in self.folder.iterdir()):
+        if any(p.name not in {"packs", "lock"} and not disk.is_temp(p.name) for p in self.folder.iterdir()):
             raise ArchiveError(
                 "the folder holds something else", at=self._at(), hint="name an empty folder, or one that is an archive"
             )
