@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from compressor.asking import Journal, Terms
 from compressor.model import Fact, Layer, Session
 
 
@@ -87,6 +88,8 @@ class Task:
         value: worth of a hard item (path, identifier, number, …) to a later reader, by item; 0 if unknown.
         count: the token counter of this run.
         problems: what verification found missing, changed or invented in the last attempt, as text lines.
+        terms: on which a model may be asked.
+        journal: where a summarizer tells of its work.
     """
 
     session: Session
@@ -100,6 +103,8 @@ class Task:
     focus: str = ""
     value: Mapping[str, float] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    terms: Terms = Terms()
+    journal: Journal = field(default_factory=Journal, compare=False, repr=False)
 
 
 class Summarizer(Protocol):
@@ -107,6 +112,11 @@ class Summarizer(Protocol):
 
     `OPTIONS` is a JSON Schema of its options; `summarize` returns a brief or raises `SummarizeError`;
     `DETERMINISTIC` says whether equal input gives equal output.
+
+    Optional names: `REPAIRS = True` if it heeds `Task.problems` (what is not deterministic does so anyway);
+    `WAITS = True` if it spends its time waiting, so that many sessions can be at work at once; `INCIDENTAL`, names
+    of options that decide nothing in the output; `ready(options, terms)`, which raises `ConfigError` before any
+    file is touched if it cannot work.
     """
 
     OPTIONS: Mapping[str, Any]

@@ -70,6 +70,18 @@ class TransientError(SummarizeError):
     """A summarizer failure that may pass by itself: it is retried."""
 
 
+class WaitError(CompressError):
+    """Not now: the answer comes later, or a limit of the run is reached. Nothing was written; run again."""
+
+
+class LimitError(WaitError):
+    """A limit of cost or tokens is reached: the rest of the run is left as it is."""
+
+
+class CassetteError(CompressError):
+    """A recorded answer is missing: never made up by anything else."""
+
+
 class WriteError(CompressError):
     """An output could not be written whole."""
 

@@ -89,6 +89,7 @@ class Verdict(StrEnum):
     QUARANTINED = "quarantined"
     IGNORED = "ignored"
     OWN_OUTPUT = "own-output"
+    WAITING = "waiting"
 
 
 @dataclass(frozen=True, slots=True)

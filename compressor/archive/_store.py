@@ -176,7 +176,9 @@ class Store:
         if self.exists():
             return
         disk.make_folder(self.folder / "packs")
-        if any(p.name not in {"packs", "lock"} and not disk.is_temp(p.name) for p in self.folder.iterdir()):
+        # answers and batches of models may be there before the first original is
+        ours = {"packs", "lock", "answers", "batches"}
+        if any(p.name not in ours and not disk.is_temp(p.name) for p in self.folder.iterdir()):
             raise ArchiveError(
                 "the folder holds something else", at=self._at(), hint="name an empty folder, or one that is an archive"
             )
