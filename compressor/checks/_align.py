@@ -18,12 +18,12 @@ from compressor.model import MARK_PREFIX, VISIBLE, Message, Origin, Part, PartTy
 
 #: What tools write where they left something out; in a line of its own, or at the end of what they kept.
 MARKER: Final = re.compile(
-    r"[\[(<{]?\s*(?:…|\.\.\.)\s*[\])>}]?"
-    r"|[\[(<{][^\[\](){}<>\n]{0,80}?(?:truncat|omitted|clipped|removed|cleared|snip|elided|shortened|abbreviated|skipped"
+    r"[\[(<{][^\[\](){}<>\n]{0,80}?(?:truncat|omitted|clipped|removed|cleared|snip|elided|shortened|abbreviated|skipped"
     r"|compacted|more lines|more characters|省略|截断|已清除|略去|删节|已压缩|已移除|缩略|中略)[^\[\](){}<>\n]{0,120}?[\])>}]"
     r"|(?:…|\.\.\.)?\s*\(?\+?\d[\d,]* (?:more |other )?(?:lines?|characters?|chars|bytes|tokens|rows)(?: of [^\n]{0,60}?)? "
     r"(?:truncated|omitted|clipped|removed|more|left out|not shown|hidden)\)?(?:\s?(?:…|\.\.\.))?"
     r"|(?:output|content|result|response|text) (?:was |is |has been )?(?:truncated|omitted|clipped|cleared|removed)[^\n]{0,60}"
+    r"|[\[(<{]?\s*(?:…|\.\.\.)\s*[\])>}]?"
     r"|[^\n]{0,20}(?:已省略|已截断|内容省略|省略了?\s?\d+)[^\n]{0,30}",
     re.IGNORECASE,
 )

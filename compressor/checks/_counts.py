@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Final
 
 from compressor.checks._compared import Compared
 from compressor.checks._items import items
 from compressor.checks._statements import Statement
+from compressor.guards.numbers import Number
 from compressor.model import Origin, PartType, Role
 
 _LIST: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)、]|\|)\s*\S", re.MULTILINE)
 _JOIN: Final = re.compile(r",|;|、|，|；|\band\b|\bor\b|和|与|及|/|\+")
 _LEAST: Final = 3
+#: What a number word or a small count may stand for without being anybody's fact.
+_SMALL: Final = 3
 #: Longer arguments are contents, not names.
 _LONGEST: Final = 400
+
+
+def is_count(number: Number, statement: Statement, compared: Compared) -> bool:
+    """Whether the number is a small count, or one that can be worked out."""
+    value = number.value
+    if not isinstance(value, Decimal) or value != value.to_integral_value() or number.sign:
+        return False
+    if number.kind not in ("count", "number", "ordinal") and number.unit != "x":
+        return False
+    return value <= _SMALL or countable(int(value), statement, compared)
 
 
 def countable(value: int, statement: Statement, compared: Compared) -> bool:

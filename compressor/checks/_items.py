@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from compressor.guards._data import CJK
+from compressor.guards.entities import technical
 
 _ITEM: Final = re.compile(
     rf"""
@@ -57,7 +58,9 @@ def items(text: str) -> list[Item]:
 def _is_words(kind: str, word: str) -> bool:
     """`and/or`, `input/output` are words with a stroke between, `3rd` is an ordinal."""
     if kind == "path":
-        return bool(_SLASHED.fullmatch(word)) and not _FILE_LIKE.search(word) or word.count("/") == len(word)
+        if _SLASHED.fullmatch(word) and not _FILE_LIKE.search(word):
+            return not any(e.label == "path" for e in technical(word))
+        return word.count("/") == len(word)
     if kind == "code":
         return bool(
             re.fullmatch(

@@ -7,17 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from compressor.checks._compared import Compared
 from compressor.checks._items import items
+from compressor.checks._names import Names
 from compressor.checks._statements import Statement
 from compressor.checks._terms import Term
 from compressor.guards.numbers import Number, same
 
 #: So many words on each side of a mention say what is said of it.
 _WINDOW: Final = 4
-_CAPITAL: Final = re.compile(r"(?<![\w.@/#`-])[A-Z][a-zà-ÿ]+(?:[A-Z][a-z]+)*(?![\w@/.-]*[/@])")
-_PLAIN: Final = re.compile(r"\b[a-zà-ÿ]{2,40}\b")
-_INITIAL: Final = re.compile(r"(?:^|[.!?:;•\"“(\[|/-]|\*\*|[-*+] )\s*[*_`\"'“‘(]*$")
+_BORDER: Final = re.compile(r"[,;:]\s|[，；：、。]|\s(?:and|but|while|whereas|und|et|y)\s|而|但|以及", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +58,7 @@ def _comparable(a: Number, b: Number) -> bool:
     )
 
 
-def mentions(statement: Statement, names: frozenset[str]) -> list[Mention]:
+def mentions(statement: Statement, names: Names) -> list[Mention]:
     """All mentions of a statement, in order; `names` are the proper names of the original."""
     text = statement.text
     found = [Mention(statement, i.start, i.end, _FAMILY.get(i.kind, i.kind), i.text) for i in items(text)]
@@ -70,9 +68,9 @@ def mentions(statement: Statement, names: frozenset[str]) -> list[Mention]:
             found.append(Mention(statement, number.start, number.end, "number", number.text, number))
             taken.append((number.start, number.end))
     found.extend(
-        Mention(statement, m.start(), m.end(), "name", m.group())
-        for m in _CAPITAL.finditer(text)
-        if m.group() in names and not _overlaps(m.start(), m.end(), taken)
+        Mention(statement, start, end, "name", text[start:end])
+        for start, end in names.find(text)
+        if not _overlaps(start, end, taken)
     )
     return sorted(found, key=lambda m: m.start)
 
@@ -92,30 +90,18 @@ def _overlaps(start: int, end: int, taken: Iterable[tuple[int, int]]) -> bool:
     return any(a < end and start < b for a, b in taken)
 
 
-def proper_names(compared: Compared) -> frozenset[str]:
-    """Words that the original writes with a capital inside its sentences, and never without."""
-    known = compared.comparison.shared.get("names")
-    if known is None:
-        found: set[str] = set()
-        plain: set[str] = set()
-        for statement in compared.index.statements:
-            if statement.prose:
-                plain.update(_PLAIN.findall(statement.text))
-                found.update(
-                    m.group()
-                    for m in _CAPITAL.finditer(statement.text)
-                    if not _INITIAL.search(statement.text[max(0, m.start() - 12) : m.start()])
-                )
-        known = compared.comparison.shared["names"] = frozenset(n for n in found if n.lower() not in plain)
-    assert isinstance(known, frozenset)
-    return known
-
-
 def around(mention: Mention) -> tuple[list[str], list[str]]:
-    """The words before and behind a mention, nearest first."""
+    """The words before and behind a mention in its clause, nearest first."""
+    text = mention.statement.text
+    low = max((m.end() for m in _BORDER.finditer(text, 0, mention.start)), default=0)
+    border = _BORDER.search(text, mention.end)
+    high = border.start() if border else len(text)
     terms = mention.statement.terms
-    before = [t[2] for t in terms if t[1] <= mention.start][-_WINDOW:]
-    after = [t[2] for t in terms if t[0] >= mention.end][:_WINDOW]
+    before = [t[2] for t in terms if low <= t[0] and t[1] <= mention.start][-_WINDOW:]
+    after = [t[2] for t in terms if t[0] >= mention.end and t[1] <= high][:_WINDOW]
+    if not before and not after:
+        before = [t[2] for t in terms if t[1] <= mention.start][-_WINDOW:]
+        after = [t[2] for t in terms if t[0] >= mention.end][:_WINDOW]
     return before[::-1], after
 
 

@@ -17,6 +17,8 @@ Term = tuple[int, int, str]
 _TOKEN: Final = re.compile(rf"[{CJK}]+|[^\W_]+(?:['’][^\W_]+)?", re.UNICODE)
 _HAN: Final = re.compile(f"[{CJK}]")
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+#: Characters that join words and mean nothing by themselves, beside those of the cue files.
+_JOINTS: Final = frozenset("由让使而其之已约该此并且及或")
 _SPACES: Final = re.compile(r"\s+")
 #: Longer runs without a break are data.
 _LONGEST: Final = 60
@@ -33,7 +35,8 @@ def _function() -> frozenset[str]:
 
 @cache
 def _function_han() -> frozenset[str]:
-    return frozenset(c for lang in ("zh", "ja") if lang in languages() for c in cues(lang).function if len(c) == 1)
+    listed = (c for lang in ("zh", "ja") if lang in languages() for c in cues(lang).function if len(c) == 1)
+    return frozenset(listed) | _JOINTS
 
 
 @lru_cache(maxsize=2048)

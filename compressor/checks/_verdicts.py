@@ -7,16 +7,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from compressor.checks._compared import Compared, error, shown, where
-from compressor.checks._mentions import Mention, around, mentions, own, proper_names
+from compressor.checks._counts import is_count
+from compressor.checks._mentions import Mention, around, mentions, own
+from compressor.checks._names import Names
+from compressor.checks._names import names as known_names
 from compressor.checks._statements import Statement
 from compressor.model import Finding
 
 #: A statement on the same subject shares at least this much of the words' weight.
 _SUBJECT: Final = 0.45
+#: For two mentions that changed places, both of them in one statement of the original, less is enough.
+_RELATED: Final = 0.2
 #: A mention is replaced when another one fits its place at least this well, and better than itself by so much.
 _FITS: Final = 0.60
 _BETTER: Final = 0.25
-_EXCHANGE: Final = 0.35
+_EXCHANGE: Final = 0.5
+#: A word on the other side of a mention counts less.
+_OTHER_SIDE: Final = 0.7
 #: Alone, a replaced name is enough when it fits at least this well, in statements that are the same otherwise.
 _SURE: Final = 0.80
 _SURER: Final = 0.40
@@ -60,27 +67,38 @@ def _is_certain(found: Replaced, compared: Compared) -> bool:
     if found.exchanged:
         return True
     mention = found.mention
-    if mention.number is not None and not compared.has_number(mention.number):
-        return True
+    number = mention.number
+    if number is not None and not compared.has_number(number):
+        return not is_count(number, mention.statement, compared)
     return (
         mention.family in _NAMED and found.fit >= _SURE and found.tight >= _TIGHT and found.support <= found.fit - _SURER
     )  # fmt: skip
 
 
 def _of(statement: Statement, compared: Compared) -> Iterator[Replaced]:
-    names = proper_names(compared)
+    names = known_names(compared)
     mine = mentions(statement, names)
     if not mine:
         return
-    words = _words(statement, mine)
-    if len(words) < _LEAST_WORDS:
-        return
-    near = [(n, o) for n, o in compared.evidence(statement, words) if n >= _SUBJECT]
-    theirs = [(n, o, mentions(o, names)) for n, o in near]
+    whole = _near(_words(statement, mine), statement, names, compared)
     for mention in mine:
-        found = _replaced(mention, mine, theirs, compared)
+        clause = frozenset(w for side in around(mention) for w in side) - {t[2] for m in mine for t in own(m)}
+        theirs = {id(o): (n, o, others) for n, o, others in whole}
+        for n, o, others in _near(clause, statement, names, compared):
+            theirs[id(o)] = (max(n, theirs[id(o)][0]) if id(o) in theirs else n, o, others)
+        found = _replaced(mention, mine, list(theirs.values()), compared)
         if found is not None:
             yield found
+
+
+Near = list[tuple[float, Statement, list[Mention]]]
+
+
+def _near(words: frozenset[str], statement: Statement, names: Names, compared: Compared) -> Near:
+    """The statements of the original on these words, with what they mention."""
+    if len(words) < _LEAST_WORDS:
+        return []
+    return [(n, o, mentions(o, names)) for n, o in compared.evidence(statement, words) if n >= _RELATED]
 
 
 def _words(statement: Statement, mine: list[Mention]) -> frozenset[str]:
@@ -90,23 +108,24 @@ def _words(statement: Statement, mine: list[Mention]) -> frozenset[str]:
 def _replaced(
     mention: Mention, mine: list[Mention], theirs: list[tuple[float, Statement, list[Mention]]], compared: Compared
 ) -> Replaced | None:
-    support, best, rival, tight = 0.0, 0.0, None, 0.0
-    for score, statement, others in theirs:
+    support = 0.0
+    rivals: list[tuple[float, int, Mention]] = []
+    for i, (score, _, others) in enumerate(theirs):
         for other in others:
             if mention.is_same(other):
                 support = max(support, _fit(mention, other, score, compared))
             elif mention.may_replace(other):
-                fit = _fit(mention, other, score, compared)
-                if fit > best:
-                    best, rival = fit, other
-                    tight = _tight(mention.statement, mine, statement, others, compared)
-    if rival is None or best < _FITS:
+                rivals.append((_fit(mention, other, score, compared), i, other))
+    rivals.sort(key=lambda r: -r[0])
+    for fit, i, rival in rivals:
+        twin = next((m for m in mine if m is not mention and m.is_same(rival)), None)
+        if twin is not None and _changed_places(mention, twin, rival, theirs[i][2], compared):
+            return Replaced(mention, rival, fit, support, 1.0, exchanged=True)
+    rest = [r for r in rivals if theirs[r[1]][0] >= _SUBJECT and not any(m.is_same(r[2]) for m in mine)]
+    if not rest or rest[0][0] < _FITS or rest[0][0] - support < _BETTER:
         return None
-    twin = next((m for m in mine if m is not mention and m.is_same(rival)), None)
-    found = Replaced(mention, rival, best, support, tight, exchanged=twin is not None)
-    if twin is None:
-        return found if best - support >= _BETTER else None
-    return found if best - support >= _EXCHANGE and _stands_for(mention, twin, rival, compared) else None
+    fit, i, rival = rest[0]
+    return Replaced(mention, rival, fit, support, _tight(mention.statement, mine, theirs[i][1], theirs[i][2], compared))
 
 
 def _tight(
@@ -117,10 +136,14 @@ def _tight(
     return compared.index.weigh(theirs & _words(statement, mine)) / whole if whole else 0.0
 
 
-def _stands_for(mention: Mention, twin: Mention, rival: Mention, compared: Compared) -> bool:
-    """Whether the twin stands, in turn, where the original has the mention."""
-    others = [o for o in mentions(rival.statement, proper_names(compared)) if o.is_same(mention)]
-    return any(_local(twin, o, compared) > _local(twin, rival, compared) + _EXCHANGE for o in others)
+def _changed_places(mention: Mention, twin: Mention, rival: Mention, there: list[Mention], compared: Compared) -> bool:
+    """Whether two mentions stand, each, where the original has the other."""
+    others = [o for o in there if o.is_same(mention)]
+    if not others:
+        return False
+    crossed = _local(mention, rival, compared) + max(_local(twin, o, compared) for o in others)
+    straight = max(_local(mention, o, compared) for o in others) + _local(twin, rival, compared)
+    return crossed - straight >= (_EXCHANGE if mention.family != "symbol" else 2 * _EXCHANGE)
 
 
 def _fit(mention: Mention, other: Mention, score: float, compared: Compared) -> float:
@@ -139,7 +162,7 @@ def _local(mention: Mention, other: Mention, compared: Compared) -> float:
             if word in there[side]:
                 got += weight
             elif word in there[1 - side]:
-                got += 0.5 * weight
+                got += _OTHER_SIDE * weight
     return got / whole if whole else 0.0
 
 

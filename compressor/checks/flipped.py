@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ _SAME: Final = 0.72
 #: A plain negated fact may be true at one time and not at another: only like statements contradict each other.
 _FACT: Final = 0.60
 _LEAST: Final = 2
+#: "A, not B" says less than that B is not so.
+_CONTRAST: Final = re.compile(r"[,，]\s*(?:not|rather than|而不是|而非|不是)\s?", re.IGNORECASE)
 #: Of a clause with so few words, every one counts.
 _SHORT: Final = 3
 
@@ -61,6 +64,8 @@ def _denied(clause: Clause, side: Statement, other: Statement, pair: Pair, compa
     words = bag(text)
     is_order = clause.sort != NEGATION and pair.old.message.role in (Role.USER, Role.SYSTEM)
     if not is_order and min(pair.share, pair.tight) < _FACT:
+        return False
+    if _CONTRAST.search(text):
         return False
     if bare(text) in bare(other.text) or bare(pair.old.text) in bare(pair.new.text):
         return False

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from compressor.checks import _compared
 from compressor.checks._compared import Compared, distinct, error, shown
-from compressor.checks._counts import countable
+from compressor.checks._counts import is_count
 from compressor.checks._cutshort import cut_of
 from compressor.checks._items import Item, items
 from compressor.checks._statements import Statement
@@ -25,8 +25,6 @@ OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "
 _LIST_MARK: Final = re.compile(
     r"^\s*(?:#{1,6}\s+)?(?:[-*+]\s+)?(?:\*{1,2})?(?:(?:step|phase|part|第)\s*)?\(?\d{1,3}[.)、:：\s]", re.IGNORECASE
 )
-#: What a number word or a small count may stand for without being anybody's fact.
-_SMALL: Final = 3
 
 
 def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Finding]:
@@ -94,6 +92,8 @@ def _pieces_known(word: str, compared: Compared) -> bool:
     if len(pieces) > 1:
         return all(compared.has_word(p.strip("/")) for p in pieces)
     names = [n for n in word.split("/") if n.strip(".~")]
+    if word[:1] not in "/~." and "." not in names[-1] and all(n.isalpha() and compared.has_word(n) for n in names):
+        return True
     if not _is_file(names[-1]) if names else True:
         return False
     return len(names) > 1 and all(compared.has_word(n) for n in names) and compared.has_word("/".join(names[-2:])) or (
@@ -124,14 +124,7 @@ def _number_known(number: Number, statement: Statement, compared: Compared) -> b
     value = number.value
     if isinstance(value, str):
         return False if number.kind != "range" else all(_bound_known(b, compared) for b in value.split(".."))
-    if (
-        number.kind in ("count", "number", "ordinal", "measure")
-        and (number.kind != "measure" or number.unit == "x")
-        and value == value.to_integral_value()
-        and not number.sign
-    ):
-        return value <= _SMALL or countable(int(value), statement, compared)
-    return False
+    return is_count(number, statement, compared)
 
 
 def _bound_known(bound: str, compared: Compared) -> bool:

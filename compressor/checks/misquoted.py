@@ -75,7 +75,7 @@ def _quotes(compared: Compared, said: _Said) -> Iterator[Finding]:
 
 
 _NEAR: Final = re.compile(
-    r"^[\s:,：，]*(?:that|to|me|us|us|them|it|as|was|is|with|directly|explicitly|again|then|道|说|是|为|过|了|的是)?[\s:,：，(\"'“「*_]*$"
+    r"^[\s:,：，]*(?:that|to|me|us|us|them|it|as|was|is|directly|explicitly|again|then|道|说|是|为|过|了|的是)?[\s:,：，(\"'“「*_]*$"
 )
 
 

@@ -17,6 +17,8 @@ OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "
 
 _SAME: Final = 0.7
 _ASKS: Final = re.compile(r"[\W_]*(?:how|what|why|where|when|whether|如何|怎么|为什么)\b", re.IGNORECASE)
+#: What the original says beyond it (why, how often) may have gone.
+_LEAST_SHARE: Final = {FAILED: 0.4, PENDING: 0.5}
 _LEAST: Final = 2
 _RED: Final = re.compile(
     r"\b[1-9]\d{0,5} (?:failed|failing|failures?|errors?)\b|^(?:FAILED|FAIL|ERROR|--- FAIL)\b|\bBUILD FAILED\b|npm ERR!|失败 [1-9]\d*|[1-9]\d* (?:个)?失败",
@@ -62,11 +64,7 @@ def _otherwise(
             continue
         for outcome in outcomes(other.text):
             theirs = frozenset(outcome.subject)
-            if (
-                len(theirs) < _LEAST
-                or covered(subject, theirs, compared) < _SAME
-                or covered(theirs, subject, compared) < _SAME
-            ):
+            if not _is_same(subject, theirs, _LEAST_SHARE.get(outcome.status, _SAME), compared):
                 continue
             if outcome.status == told.status or outcome.cue.lower() in statement.text.lower():
                 return None
@@ -74,6 +72,14 @@ def _otherwise(
     if contrary is None or {told.status, contrary[1].status} == {FAILED, PENDING}:
         return None
     return contrary
+
+
+def _is_same(subject: frozenset[str], theirs: frozenset[str], least: float, compared: Compared) -> bool:
+    """Whether two outcomes are of one thing: one side may say more of it (why, how often)."""
+    if len(theirs) < _LEAST:
+        return False
+    shares = covered(subject, theirs, compared), covered(theirs, subject, compared)
+    return max(shares) >= _SAME and min(shares) >= least
 
 
 _NAMES: Final = {DONE: "done", FAILED: "failed", PENDING: "still to do"}

@@ -11,7 +11,7 @@ from compressor.checks._compared import Compared, distinct, shown
 from compressor.checks._pairs import covered
 from compressor.checks._terms import bag
 from compressor.guards.outcomes import DONE, PENDING, outcomes
-from compressor.model import Comparison, Finding, Layer, Level, Message, Origin, PartType, Role
+from compressor.model import Comparison, Finding, Level, Message, Origin, PartType, Role
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
 
@@ -19,7 +19,7 @@ _TOLD: Final = 0.4
 _DONE: Final = 0.6
 _LEAST: Final = 2
 #: What was to do longer ago has been done or forgotten by all.
-_NEWEST: Final = 8
+_NEWEST: Final = 12
 #: Longer texts that somebody "said" are pasted.
 _LONGEST: Final = 20_000
 #: What is begun in the same breath is not left to do.
@@ -73,13 +73,12 @@ def _listed(compared: Compared) -> Iterator[tuple[Message, str]]:
 
 def _said(compared: Compared) -> Iterator[tuple[Message, str]]:
     """What the newest messages say is still to do, and nothing later says is done."""
-    layers = compared.comparison.layers
     talk = [
         (m, p)
         for m in compared.original.messages
         for p in m.parts
         if not m.abandoned and p.type is PartType.TEXT and len(p.text) < _LONGEST
-        and (m.origin is Origin.PERSON or (m.role is Role.ASSISTANT and layers[p.ordinal] is Layer.CONCLUSION))
+        and (m.origin is Origin.PERSON or m.role is Role.ASSISTANT)
     ][-_NEWEST:]  # fmt: skip
     found: list[tuple[Message, str, frozenset[str]]] = []
     for message, part in talk:

@@ -60,18 +60,27 @@ def _prose(compared: Compared) -> Iterator[tuple[Message, Part]]:
 def _told(part: Part, span: DecisionSpan, compared: Compared) -> Statement | None:
     """The new statement that tells the decision and, all around, not its reason."""
     reason = bag(part.text[span.reason : span.reason_end])
-    decision = bag(part.text[span.start : span.reason] + " " + part.text[span.reason_end : span.end]) - reason
+    rest = part.text[span.start : span.reason] + " " + part.text[span.reason_end : span.end]
+    decision = bag(rest.replace(span.cue, " ")) - reason
     if len(decision) < _LEAST or not reason:
         return None
     without: Statement | None = None
     for statement in compared.new:
         if covered(decision, statement.bag, compared) < _TOLD:
             continue
-        near = statement.part.text[max(0, statement.start - _AROUND) : statement.end + _AROUND]
-        if covered(reason, bag(near), compared) >= _REASON or _because().search(statement.text):
+        near = _entry(statement)
+        if covered(reason, bag(near), compared) >= _REASON or _because().search(near):
             return None
         without = statement
     return without
+
+
+def _entry(statement: Statement) -> str:
+    """The line (or list entry) that a statement stands in; of a long line what is near."""
+    text = statement.part.text
+    start = max(text.rfind("\n", 0, statement.start) + 1, statement.start - _AROUND)
+    end = text.find("\n", statement.end)
+    return text[start : min(len(text) if end < 0 else end, statement.end + _AROUND)]
 
 
 def _finding(message: Message, whole: str, told: Statement, compared: Compared) -> Finding:

@@ -31,6 +31,7 @@ _AGENT: Final = re.compile(
     rf"|^[\W_]*(?:助手|助理|代理|模型|我)(?:还|又|也|已|明确|随后|后来)?{_HAN_VERB}",
     re.IGNORECASE,
 )
+_END: Final = re.compile(r"[;；]|[,，]\s*(?:but|and|while|但|而)\s?")
 _CLEAR: Final = 0.6
 _FAINT: Final = 0.4
 _LEAST: Final = 3
@@ -56,7 +57,7 @@ def _told(compared: Compared) -> Iterator[Finding]:
 
 def _checked(statement: Statement, start: int, origin: Origin, compared: Compared) -> Iterator[Finding]:
     """The words behind the verb, looked for in what each has said."""
-    words = bag(statement.text[start:])
+    words = bag(_END.split(statement.text[start:])[0])
     if len(words) < _LEAST:
         return
     own = max((covered(words, b, compared) for b in compared.said_by(origin)), default=0.0)
