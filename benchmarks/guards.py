@@ -9,12 +9,18 @@ caught of total, and the false alarms on the faithful compactions.
 from __future__ import annotations
 
 import argparse
+import copy
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from compressor.settings import Settings
 
 SETS: Final = Path(__file__).parent.parent / "tests" / "guards"
 PARTS: Final = ("negation", "numbers", "entities", "sessions")
@@ -165,7 +171,77 @@ def _table(part: str, scores: dict[str, Score], *, show: bool) -> Iterator[str]:
 
 
 def _sessions(half: str, *, show: bool) -> Iterator[str]:
-    yield from ()
+    """Caught of total for each sort of mutation, and the false alarms on the faithful compactions."""
+    caught: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    notes: list[str] = []
+    faithful = alarms = 0
+    for case in load(half, "sessions"):
+        for name in ("faithful", "reworded"):
+            found = _errors(case["original"], case[name])
+            faithful += 1
+            alarms += bool(found)
+            notes += [f"false alarm in {case['id']} {name}: {f}" for f in found]
+        for mutation in case["mutations"]:
+            total[mutation["sort"]] += 1
+            said = " ".join(_errors(case["original"], mutated(case[mutation["of"]], mutation))).lower()
+            hit = bool(said) and any(str(name).lower() in said for name in mutation["names"])
+            caught[mutation["sort"]] += hit
+            if not hit:
+                what = mutation.get("replace") or {k: v for k, v in mutation.items() if k in ("drop_message", "set")}
+                notes.append(f"missed {mutation['sort']} in {case['id']} ({mutation['of']}): {what}; said: {said or 'nothing'}")
+    for sort in sorted(total):
+        yield f"sessions: {sort:26} caught {caught[sort]}/{total[sort]}"
+    if faithful:
+        all_caught, everything = sum(caught.values()), sum(total.values())
+        yield f"sessions: all mutations caught {all_caught}/{everything} = {all_caught / everything:.3f}"
+        yield f"sessions: false alarms on {alarms} of {faithful} faithful compactions = {alarms / faithful:.3f}"
+    yield from (f"  {note}" for note in notes if show)
+
+
+def mutated(messages: list[dict[str, Any]], mutation: dict[str, Any]) -> list[dict[str, Any]]:
+    """A compaction with one mutation made in it; every find is replaced in the unchanged text."""
+    out = copy.deepcopy(messages)
+    if "drop_message" in mutation:
+        del out[mutation["drop_message"]]
+        return out
+    if "set" in mutation:
+        out[mutation["set"]["index"]]["content"] = mutation["set"]["content"]
+        return out
+    pairs = [(str(find), str(put)) for find, put in mutation["replace"]]
+    for message in out:
+        message["content"] = _replaced(message.get("content") or "", pairs)
+        for call in message.get("tool_calls", ()):
+            call["function"]["arguments"] = _replaced(call["function"]["arguments"], pairs)
+    return out
+
+
+def _replaced(text: str, pairs: list[tuple[str, str]]) -> str:
+    places = sorted((text.find(find), find, put) for find, put in pairs if find in text)
+    for at, find, put in reversed(places):
+        text = text[:at] + put + text[at + len(find) :]
+    return text
+
+
+def _errors(original: list[dict[str, Any]], compaction: list[dict[str, Any]]) -> list[str]:
+    """What `compress verify` calls an error, as text."""
+    from compressor.formats._records import Source
+    from compressor.model import Level
+    from compressor.verify import verify_files
+
+    def source(name: str, messages: list[dict[str, Any]]) -> Source:
+        return Source(name, json.dumps({"messages": messages}, ensure_ascii=False).encode())
+
+    found = verify_files(source("original.json", original), source("compaction.json", compaction), _settings())
+    return [f"{f.check}: {f.message} [{f.fact}]" for f in found if f.level is Level.ERROR]
+
+
+@cache
+def _settings() -> Settings:
+    from compressor.rules import load_preset
+    from compressor.settings import Settings
+
+    return Settings(preset=load_preset("archive"))
 
 
 if __name__ == "__main__":
