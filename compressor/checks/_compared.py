@@ -24,6 +24,18 @@ _BORDER: Final = frozenset("\n\r.!?;:,。！？；：，、()（）\"'“”‘�
 _SHOWN: Final = 160
 #: A file of cues with so long a name holds the words of a language.
 _TAG: Final = 2
+_SUMMARY: Final = re.compile(
+    r"summar|compact|condens|handover|hand-off|handoff|previous (?:conversation|session|context)|earlier (?:conversation|context|history|turns)"
+    r"|conversation so far|continued from|context (?:so far|checkpoint)|progress (?:so far|report)|history|recap|state of|session notes?|notes?:"
+    r"|摘要|总结|概要|小结|回顾|交接|此前|之前的(?:对话|会话|历史)|历史记录|压缩|进展|要約|zusammenfassung|résumé|resumen",
+    re.IGNORECASE,
+)
+
+
+#: Marks that a summary begins with, and so many list entries make one.
+_STRUCTURED: Final = ("<", "[", "#")
+_LISTED: Final = 2
+_THIRD_PERSON: Final = re.compile(r"\b(?:the|our) (?:user|customer|assistant|agent)\b|用户|助手|客户", re.IGNORECASE)
 #: A cited message speaks of a statement when it has more than this share of its words.
 _CLEAR: Final = 0.5
 #: So many lines of a cited tool result are looked at, from each end.
@@ -90,6 +102,19 @@ class Compared:
     def message(self, part: Part) -> Message:
         """The output's message of a part."""
         return self.output.messages[part.message]
+
+    def is_new_summary(self, part: Part) -> bool:
+        """Whether a new part tells of the conversation rather than being a turn of it."""
+        message = self.message(part)
+        text = part.text
+        return (
+            message.generation > 0
+            or message.index == self.output.brief
+            or bool(_SUMMARY.search(text[:400]))
+            or text.lstrip()[:1] in _STRUCTURED
+            or text.count("\n- ") > _LISTED
+            or bool(_THIRD_PERSON.search(text[:2_000]))
+        )
 
     def is_kept(self, text: str) -> bool:
         """Whether the output has this text, white space and markup apart."""

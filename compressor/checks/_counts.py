@@ -31,6 +31,11 @@ def is_count(number: Number, statement: Statement, compared: Compared) -> bool:
     return value <= _SMALL or countable(int(value), statement, compared)
 
 
+def is_listed(number: Number, statement: Statement) -> bool:
+    """Whether the number says how many things the very statement lists."""
+    return isinstance(number.value, Decimal) and number.value in _of_sentence(statement)
+
+
 def countable(value: int, statement: Statement, compared: Compared) -> bool:
     """Whether something of the original, or of the very sentence, comes to this number."""
     if value in _of_session(compared) or value <= _of_paths(statement, compared):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from compressor.checks._compared import Compared, error, shown, where
-from compressor.checks._counts import is_count
+from compressor.checks._counts import is_count, is_listed
 from compressor.checks._mentions import Mention, around, mentions, own
 from compressor.checks._names import Names
 from compressor.checks._names import names as known_names
@@ -70,6 +70,8 @@ def _is_certain(found: Replaced, compared: Compared) -> bool:
     number = mention.number
     if number is not None and not compared.has_number(number):
         return not is_count(number, mention.statement, compared)
+    if number is not None and is_listed(number, mention.statement):
+        return False
     return (
         mention.family in _NAMED and found.fit >= _SURE and found.tight >= _TIGHT and found.support <= found.fit - _SURER
     )  # fmt: skip
