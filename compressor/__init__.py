@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from compressor.api import Result, compress
     from compressor.errors import CompressError, ConfigError, ReadError, WriteError
     from compressor.model import Finding, Verdict
+    from compressor.originals import Archive
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Archive",
     "CompressError",
     "ConfigError",
     "Finding",
@@ -34,6 +36,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Archive": "originals",
     "CompressError": "errors",
     "ConfigError": "errors",
     "Finding": "model",

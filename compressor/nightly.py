@@ -26,7 +26,7 @@ from compressor import disk, homes, inputs, jobs, plugins, transaction
 from compressor.archive import Store, hold, optimize, state
 from compressor.chain import Chain
 from compressor.engines import Lost
-from compressor.errors import CompressError, ConfigError, Location
+from compressor.errors import ArchiveError, CompressError, ConfigError, Location
 from compressor.inputs import Job, Work, settled
 from compressor.jobs import Orders, Outcome
 from compressor.model import Verdict
@@ -257,3 +257,28 @@ def _line(tally: Tally, store: Store, seconds: float) -> str:
     """What cron mails."""
     packed = sum(store.packs().values())
     return f"{tally.line()}; archive {packed / 1e6:,.1f} MB; {seconds:,.0f} s"
+
+
+def runs(store: Store) -> list[dict[str, Any]]:
+    """The runs into an archive, oldest first: `state` is `ended`, `running` or `killed`."""
+    found: list[dict[str, Any]] = []
+    for line in Chain(store.folder / RUNS, "runs").lines():
+        with suppress(ValueError):
+            said = line.data()
+            if said.get("event") == "start":
+                start = {k: said[k] for k in ("pid", "inputs", "report")}
+                found.append({"started": said["time"], "state": "killed", "exit": None, **start})
+            elif said.get("event") == "end" and found:
+                told = {k: said[k] for k in ("seconds", "interrupted", "exit", "totals", "line")}
+                found[-1].update(told, state="ended", ended=said["time"])
+    if found and found[-1]["state"] == "killed" and _is_held(store):
+        found[-1]["state"] = "running"
+    return found
+
+
+def _is_held(store: Store) -> bool:
+    try:
+        with hold(store.folder / "run.lock", wait=0.0, purpose="status"):
+            return False
+    except ArchiveError:
+        return True

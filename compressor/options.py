@@ -242,11 +242,23 @@ def _number(name: str, kind: str, value: Any, at: Location | None) -> int | floa
     return number
 
 
-def _age(name: str, value: Any, at: Location | None) -> float:
-    match = _AGE.fullmatch(str(value).strip().lower())
-    if match is None or isinstance(value, bool):
-        raise _wrong(name, value, "a span of time (90s, 30m, 2h, 1d)", at)
+def seconds(said: str) -> float:
+    """A span of time, such as `30m`, in seconds.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _AGE.fullmatch(said.strip().lower())
+    if match is None:
+        raise ValueError(said)
     return float(match[1]) * _UNITS[match[2]]
+
+
+def _age(name: str, value: Any, at: Location | None) -> float:
+    try:
+        return seconds(str(value))
+    except ValueError:
+        raise _wrong(name, value, "a span of time (90s, 30m, 2h, 1d)", at) from None
 
 
 def _path(name: str, value: Any, said: Said) -> Path:

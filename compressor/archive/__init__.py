@@ -8,6 +8,6 @@ from __future__ import annotations
 from compressor.archive import _state as state
 from compressor.archive._lock import hold
 from compressor.archive._store import Store
-from compressor.archive._upkeep import optimize
+from compressor.archive._upkeep import Problem, Stats, keys, optimize, prune, stats, verify
 
-__all__ = ["Store", "hold", "optimize", "state"]
+__all__ = ["Problem", "Stats", "Store", "hold", "keys", "optimize", "prune", "state", "stats", "verify"]

@@ -1,4 +1,4 @@
-"""`compress restore`: the original of an output, byte for byte."""
+"""`compress restore`: the original of an output, byte for byte, or one message of it."""
 
 from __future__ import annotations
 
@@ -11,55 +11,93 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from compressor.cli._options import take
+from compressor.cli._print import say, write_json
 from compressor.errors import ArchiveError, ConfigError, Location
 from compressor.options import Options
 
 if TYPE_CHECKING:
-    from compressor.archive import Store
+    from compressor.originals import Archive, Original
 
 _KEY: Final = re.compile("[0-9a-f]{64}")
 
 
 @click.command(
-    short_help="Give back an original, byte for byte.",
+    short_help="Give back an original, byte for byte, or one message of it.",
     epilog="""\b
 Examples:
   compress restore session.compact.jsonl -o session.jsonl
   compress restore session.compact.jsonl | sha256sum
-  compress restore 3f0c…(64 digits) --archive backups/.compress -o session.jsonl
+  compress restore 53f86af3-14ee-4590-8627-98a41c069b6c --archive vault -o session.jsonl
+  compress restore session.compact.jsonl --message '#12'
+
+ID is a session id, the path of a source or an output that is gone, or the key of an original (six digits will do).
 """,
 )
-@click.argument("output_or_key", metavar="OUTPUT|KEY")
-@take("output", "archive", "format", "map")
-def command(options: Options, output_or_key: str) -> None:
-    """Give back the original of OUTPUT, byte for byte, from the archive (or the one that KEY names).
+@click.argument("output_or_id", metavar="OUTPUT|ID")
+@click.option("--message", metavar="ID", help="Only this message of the original (#12, or its own id).")
+@take("output", "archive", "format", "map", "json")
+def command(options: Options, output_or_id: str, message: str | None) -> None:
+    """Give back the original of OUTPUT, byte for byte, from the archive alone; OUTPUT itself may be gone.
 
     The archive is looked for in .compress/ beside OUTPUT and in the folders above, unless --archive says where.
     Without -o the original goes to standard output.
     """
-    from compressor.jobs import write_file
+    from compressor import originals
 
-    path = Path(output_or_key)
-    key = output_or_key if not path.exists() and _KEY.fullmatch(output_or_key) else _key(path, options)
-    data = _store(path, key, options).get(key)
-    if options.output in {"", "-"}:
-        sys.stdout.buffer.write(data)
+    archive, original = _find(output_or_id, options)
+    if original.redacted > 0:
+        click.echo(f"note: {original.redacted} secrets were redacted before this was archived", err=True)
+    if message is not None:
+        _message(archive, original, message, options)
         return
-    output = Path(options.output)
-    if output.exists() and not output.is_file():
-        raise ConfigError(f'"{output}" is not a regular file', hint="redirect standard output instead")
-    write_file(output, data)
+    if options.output in {"", "-"}:
+        sys.stdout.buffer.write(archive.store.get(original.key))
+        return
+    originals.write(archive.store, original.key, _target(options.output))
 
 
-def _store(path: Path, key: str, options: Options) -> Store:
-    """The archive that holds this key; if none does, the one in which it should be."""
-    from compressor.archive import Store
-    from compressor.inputs import ARCHIVE_NAME, archives_near
+def _target(said: str) -> Path:
+    path = Path(said)
+    if path.exists() and not path.is_file():
+        raise ConfigError(f'"{path}" is not a regular file', hint="redirect standard output instead")
+    return path
 
-    if options.archive is not None:
-        return Store(options.archive)
-    near = [Store(folder) for folder in archives_near(path)]
-    return next((s for s in near if s.has(key)), near[0] if near else Store(path.parent / ARCHIVE_NAME))
+
+def _message(archive: Archive, original: Original, name: str, options: Options) -> None:
+    from compressor import originals
+
+    transcript = archive.read(original.key)
+    found = originals.message(transcript, name)
+    record = originals.record_of(transcript, found)
+    if options.output not in {"", "-"}:
+        from compressor.jobs import write_file
+
+        write_file(_target(options.output), record)
+    elif options.json:
+        parts = [{"type": p.type.value, "name": p.name, "key": p.key, "text": p.text} for p in found.parts]
+        write_json(
+            {"id": found.id, "number": found.index, "line": found.line, "role": found.role.value, "parts": parts}
+        )
+    else:
+        say(f"#{found.index} ({found.id}), line {found.line}, {found.role.value}")
+        for part in found.parts:
+            name = f" {part.name}" if part.name else ""
+            say(f"\n[{part.type.value}{name}{' ' + part.key if part.key else ''}]\n{part.text}")
+
+
+def _find(said: str, options: Options) -> tuple[Archive, Original]:
+    from compressor import originals
+
+    path = Path(said)
+    key = _key(path, options) if path.is_file() else said if _KEY.fullmatch(said) else ""
+    archive = originals.near(path if path.parent.is_dir() else Path("x"), options.archive, key)
+    if not path.is_file() or archive.store.has(key):
+        return archive, archive.find(key or said)
+    raise ArchiveError(
+        "the archive does not hold its original",
+        at=Location(said),
+        hint="was it written by another tool? name the archive with --archive",
+    )
 
 
 def _key(path: Path, options: Options) -> str:
@@ -70,11 +108,4 @@ def _key(path: Path, options: Options) -> str:
     for session in read(source, format=options.format, options=options.map).sessions:
         if session.mark is not None:
             return session.mark.archive
-    key = hashlib.sha256(source.raw).hexdigest()
-    if _store(path, key, options).has(key):
-        return key
-    raise ArchiveError(
-        "carries no mark of ours, and no archive here holds it",
-        at=Location(str(path)),
-        hint="was it written by another tool? name the archive with --archive",
-    )
+    return hashlib.sha256(source.raw).hexdigest()

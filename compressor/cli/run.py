@@ -31,6 +31,7 @@ Examples:
   compress run logs/ -o small/ --jobs 2             every transcript, in the same tree
   compress run session.jsonl --dry-run --diff       what would change
   compress run - -o - < session.jsonl > out.jsonl
+  compress run logs/ -o small/ --archive vault/     every night: only what is new or changed
   transcript-compress run logs/ --quiet             for cron and hooks (macOS has another `compress`)
 
 \b
@@ -39,18 +40,26 @@ read; 2 a wrong option, preset or rule, nothing touched; 3 a bug, with a report;
 Options can also stand in compress.yaml, in [tool.compress] of pyproject.toml, or in COMPRESS_<OPTION>.
 """,
 )
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
 @take()
 def command(options: Options, inputs: Sequence[str]) -> int:
     """Compact transcripts in their own format, with a report that says what survived.
 
     INPUT is a file, a folder (every transcript in it) or - for standard input. The originals go into an
-    archive first; no input is ever overwritten.
+    archive first; no input is ever overwritten, unless --replace says so.
+
+    A folder with --archive is a nightly run: only what is new or changed since the last one is done, and a report
+    of one line a session goes into run.report.jsonl (compress status shows the last runs).
     """
     from compressor import inputs as work_list
     from compressor import jobs
+    from compressor.cli import _nightly
     from compressor.options import settings
 
+    if _nightly.wanted(inputs, options):
+        return _nightly.run(inputs, options, _nightly.orders_of(options))
+    if not inputs:
+        raise click.UsageError("Missing argument 'INPUT...'.")
     if options.json and options.output == work_list.STDIN:
         raise ConfigError("--json and -o - both want standard output", hint="write the report with --report FILE")
     archive = work_list.archive_of(inputs, options)
