@@ -131,7 +131,9 @@ def numbers(half: str) -> Score:
         if verdict == case["verdict"]:
             score.right += 1
         else:
-            score.wrong.append(f"{verdict}, not {case['verdict']}: {case['number']} in {case['original']!r} -> {case['compacted']!r}")
+            score.wrong.append(
+                f"{verdict}, not {case['verdict']}: {case['number']} in {case['original']!r} -> {case['compacted']!r}"
+            )
     return score
 
 
@@ -189,7 +191,9 @@ def _sessions(half: str, *, show: bool) -> Iterator[str]:
             caught[mutation["sort"]] += hit
             if not hit:
                 what = mutation.get("replace") or {k: v for k, v in mutation.items() if k in ("drop_message", "set")}
-                notes.append(f"missed {mutation['sort']} in {case['id']} ({mutation['of']}): {what}; said: {said or 'nothing'}")
+                notes.append(
+                    f"missed {mutation['sort']} in {case['id']} ({mutation['of']}): {what}; said: {said or 'nothing'}"
+                )
     for sort in sorted(total):
         yield f"sessions: {sort:26} caught {caught[sort]}/{total[sort]}"
     if faithful:

@@ -56,9 +56,7 @@ def segments(masked: str, table: Cues, openings: Sequence[int]) -> list[Segment]
 
 def _whole(parts: list[Segment]) -> list[Segment]:
     """Let every segment reach to the next one, so that each cue lies in one."""
-    return [
-        Segment(s.start, parts[i + 1].start if i + 1 < len(parts) else s.end, s.mark) for i, s in enumerate(parts)
-    ]
+    return [Segment(s.start, parts[i + 1].start if i + 1 < len(parts) else s.end, s.mark) for i, s in enumerate(parts)]
 
 
 def extent(
@@ -82,28 +80,34 @@ def _leans_back(masked: str, parts: Sequence[Segment], low: int, cue: int, cue_e
     """Whether a segment needs the one before it: a condition, its subject, or what it speaks of."""
     here, before = parts[low], parts[low - 1]
     if here.mark in (":", "\uff1a", ";", "\uff1b", "joint", ")"):
-        return here.mark == ")" or (here.mark == "joint" and bool(table.condition.match(masked[before.start : before.end])))
+        return here.mark == ")" or (
+            here.mark == "joint" and bool(table.condition.end(masked[before.start : before.end]))
+        )
     previous = masked[before.start : before.end]
-    if table.condition.match(previous):
+    if table.condition.end(previous):
         return True
     if table.condition_end and previous.rstrip(_MARKS).endswith(table.condition_end):
         return True
     text = masked[here.start : here.end]
-    if table.needs_subject.match(text) and here.start <= cue < here.end and _near_start(masked, here.start, cue, table):
+    if table.needs_subject.end(text) and here.start <= cue < here.end and _near_start(masked, here.start, cue, table):
         return True
-    return here.start <= cue < here.end and _weight(masked[here.start : cue] + masked[cue_end : here.end], table) < (3 if table.cjk else 1)
+    return here.start <= cue < here.end and _weight(masked[here.start : cue] + masked[cue_end : here.end], table) < (
+        3 if table.cjk else 1
+    )
 
 
 def _near_start(masked: str, start: int, cue: int, table: Cues) -> bool:
-    return not _WORD.search(masked[start:cue]) or bool(table.needs_subject.match(masked[start:]))
+    return not _WORD.search(masked[start:cue]) or bool(table.needs_subject.end(masked[start:]))
 
 
 def _leans_on(masked: str, parts: Sequence[Segment], next_: int, cue_end: int, table: Cues, forbids: bool) -> bool:
     """Whether the next segment belongs to the clause: an exception, a permission, a member of its list."""
     segment = parts[next_]
     text = masked[segment.start : segment.end]
-    opener = table.exception.match(masked[parts[next_ - 1].start : segment.start])
-    if table.exception.match(text) or (opener and not masked[parts[next_ - 1].start + opener.end() : segment.start].strip(_MARKS)):
+    opener = table.exception.end(masked[parts[next_ - 1].start : segment.start])
+    if table.exception.end(text) or (
+        opener and not masked[parts[next_ - 1].start + opener : segment.start].strip(_MARKS)
+    ):
         return True
     if forbids and table.permission.search(text):
         return True
@@ -121,21 +125,24 @@ def _leans_on(masked: str, parts: Sequence[Segment], next_: int, cue_end: int, t
 
 def _weight(text: str, table: Cues) -> int:
     """How much a stretch says: its characters in CJK, else its words, greetings and joints apart."""
-    text = table.lead.sub("", text, count=1) if table.lead.match(text) else text
+    text = text[table.lead.end(text) :]
     if table.cjk:
         return len(_HAN.findall(text)) + len(_WORD.findall(_HAN.sub(" ", text))) * 2
     return sum(1 for w in _WORD.findall(text) if w.lower() not in table.function) or text.count("\x00")
 
 
 def _without_lead(masked: str, start: int, cue: int, table: Cues) -> int:
-    while joint := table.lead.match(masked[start:cue]):
-        if not joint.end() or _polite(masked[start : start + joint.end()]):
+    while joint := table.lead.end(masked[start:cue]):
+        if _polite(masked[start : start + joint]):
             break
-        start += joint.end()
+        start += joint
     return start
 
 
-_POLITE: Final = re.compile(r"[\s*_]*(?:please|bitte|por favor|veuillez|merci|\u8bf7|\u9ebb\u70e6|\u62dc\u6258|you|\u4f60|\u60a8|no)\b", re.IGNORECASE)
+_POLITE: Final = re.compile(
+    r"[\s*_]*(?:please|bitte|por favor|veuillez|merci|\u8bf7|\u9ebb\u70e6|\u62dc\u6258|you|\u4f60|\u60a8|no)\b",
+    re.IGNORECASE,
+)
 
 
 def _polite(text: str) -> bool:

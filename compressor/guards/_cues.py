@@ -17,6 +17,28 @@ CJK_CHAR: Final = re.compile(f"[{CJK}]")
 _KANA: Final = re.compile("[\u3040-\u30ff]")
 
 
+class Opener:
+    """Phrases that count at the beginning of a stretch, with the marks and the blanks around them."""
+
+    __slots__ = ("_after", "_phrases")
+
+    def __init__(self, items: tuple[str, ...], *, cjk: bool) -> None:
+        self._phrases = Phrases(items)
+        self._after = _AFTER_CJK if cjk else _AFTER
+
+    def end(self, text: str) -> int:
+        """Where the text goes on behind such a beginning; 0 when it begins otherwise."""
+        before = _MARKS.match(text)
+        found = self._phrases.match(text, before.end() if before else 0)
+        after = self._after.match(text, found.end()) if found else None
+        return after.end() if after else 0
+
+
+_MARKS: Final = re.compile(r"[\s*_\"'\u201c\u2018(\uff08\u00a1\u00bf~>-]*")
+_AFTER: Final = re.compile(r"[,:!]+\s*|\s+|$")
+_AFTER_CJK: Final = re.compile(r"[\s,，、:：!！]*")
+
+
 @dataclass(frozen=True, slots=True)
 class Cues:
     """What marks negation in one language; see the cue files for the meaning of the lists."""
@@ -28,18 +50,20 @@ class Cues:
     every: Phrases
     sorts: tuple[tuple[str, Phrases], ...]
     stop: Phrases
-    exception: re.Pattern[str]
+    exception: Opener
     permission: Phrases
-    condition: re.Pattern[str]
+    condition: Opener
     condition_end: tuple[str, ...]
-    lead: re.Pattern[str]
+    lead: Opener
     joint: re.Pattern[str]
-    needs_subject: re.Pattern[str]
+    needs_subject: Opener
     opening: Phrases
     nouns: frozenset[str]
+    answers: frozenset[str]
+    inability: Phrases
     told_next: Phrases
     statement: Phrases
-    subject: re.Pattern[str]
+    subject: Opener
     function: frozenset[str]
 
     def may_hold(self, text: str, words: frozenset[str]) -> bool:
@@ -57,8 +81,8 @@ def cues(lang: str) -> Cues:
     name = f"negation-{lang}"
     cjk = load(name).get("script") == "cjk"
 
-    def starts(key: str) -> re.Pattern[str]:
-        return _starting(phrases(name, key), cjk)
+    def starts(key: str) -> Opener:
+        return Opener(phrases(name, key), cjk=cjk)
 
     every = [p for sort in SORTS for p in phrases(name, sort)]
     phrases_of = Phrases(every)
@@ -74,25 +98,18 @@ def cues(lang: str) -> Cues:
         permission=Phrases(phrases(name, "permission")),
         condition=starts("condition"),
         condition_end=phrases(name, "condition_end"),
-        lead=_starting(phrases(name, "lead"), cjk),
+        lead=starts("lead"),
         joint=_ending(phrases(name, "joint")),
         needs_subject=starts("needs_subject"),
         opening=Phrases(phrases(name, "opening")),
         nouns=frozenset(phrases(name, "nouns")),
+        answers=frozenset(phrases(name, "answers")),
+        inability=Phrases(phrases(name, "inability")),
         told_next=Phrases(phrases(name, "statement_next")),
         statement=Phrases(phrases(name, "statement")),
         subject=starts("subject"),
         function=frozenset(phrases(name, "function")),
     )
-
-
-def _starting(items: tuple[str, ...], cjk: bool) -> re.Pattern[str]:
-    """One of these phrases at the beginning, with the marks and the space around it."""
-    if not items:
-        return NOTHING
-    inner = compiled(items).pattern
-    after = r"[\s,，、:：!！]*" if cjk else r"(?:[,:!]+\s*|\s+|$)"
-    return re.compile(rf"[\s*_\"'\u201c\u2018(\uff08\u00a1\u00bf~>-]*(?:{inner}){after}", re.IGNORECASE)
 
 
 def _ending(items: tuple[str, ...]) -> re.Pattern[str]:

@@ -105,16 +105,9 @@ def _compare_quantities(a: Number, b: Number) -> str:
     if (a.sign == "-") != (b.sign == "-") and a.value:
         return "sign"
     if a.unit == b.unit or not a.unit or not b.unit:
-        if a.unit != b.unit and not _may_be_bare(a, b):
-            return "unit"
+        # a unit that is left out is no other unit
         return "" if a.value == b.value else "value"
     return _compare_units(a, b, a.value, b.value)
-
-
-def _may_be_bare(a: Number, b: Number) -> bool:
-    """One of them has no unit: fine for things counted, not for what is measured."""
-    with_unit = a if a.unit else b
-    return with_unit.kind == "count"
 
 
 def _compare_units(a: Number, b: Number, x: Decimal, y: Decimal) -> str:

@@ -17,8 +17,17 @@ from compressor.guards.sentences import Sentence, sentences
 Span = tuple[int, int, str]
 _NAME: Final = r"^[A-Z\u00c0-\u00de][\w\u00c0-\u024f'\u2019-]*\.?$"
 _CJK_CHAR: Final = re.compile(f"[{CJK}]")
-_TWO_CAPITALS: Final = re.compile(r"(?:(?<=\w )|(?<=\w, ))[A-Z\u00c0-\u00de][a-z\u00df-\u024f'\u2019-]+ [A-Z\u00c0-\u00de][a-z\u00df-\u024f'\u2019-]+")
-_LABELS: Final = {"PERSON": "person", "ORG": "org", "GPE": "place", "LOC": "place", "FAC": "place", "PRODUCT": "product"}
+_TWO_CAPITALS: Final = re.compile(
+    r"(?:(?<=\w )|(?<=\w, ))[A-Z\u00c0-\u00de][a-z\u00df-\u024f'\u2019-]+ [A-Z\u00c0-\u00de][a-z\u00df-\u024f'\u2019-]+"
+)
+_LABELS: Final = {
+    "PERSON": "person",
+    "ORG": "org",
+    "GPE": "place",
+    "LOC": "place",
+    "FAC": "place",
+    "PRODUCT": "product",
+}
 _JIEBA: Final = {"nr": "person", "ns": "place", "nt": "org"}
 
 
@@ -114,12 +123,26 @@ def _patterns() -> Iterator[dict[str, Any]]:
     titles = [t for word in phrases("names", "titles") for t in (word, word + ".")]
     yield {"label": "PERSON", "pattern": [{"TEXT": {"IN": titles}}, {"TEXT": ".", "OP": "?"}, name, more, more]}
     first = list(phrases("names", "first_names"))
-    yield {"label": "PERSON", "pattern": [{"TEXT": {"IN": first}}, {"TEXT": {"REGEX": r"^[A-Z]\.?$"}, "OP": "?"}, more, more]}
+    yield {
+        "label": "PERSON",
+        "pattern": [{"TEXT": {"IN": first}}, {"TEXT": {"REGEX": r"^[A-Z]\.?$"}, "OP": "?"}, more, more],
+    }
     suffixes = [s for w in phrases("names", "org_suffixes") for s in (w, f"{w}.")]
     for count in (1, 2, 3):
-        yield {"label": "ORG", "pattern": [*[name] * count, {"TEXT": "&", "OP": "?"}, {"TEXT": {"IN": suffixes}}, {"TEXT": {"IN": suffixes}, "OP": "?"}]}
+        yield {
+            "label": "ORG",
+            "pattern": [
+                *[name] * count,
+                {"TEXT": "&", "OP": "?"},
+                {"TEXT": {"IN": suffixes}},
+                {"TEXT": {"IN": suffixes}, "OP": "?"},
+            ],
+        }
         yield {"label": "ORG", "pattern": [*[name] * count, {"TEXT": ","}, {"TEXT": {"IN": suffixes}}]}
-    yield {"label": "ORG", "pattern": [{"TEXT": {"IN": ["University", "Bank", "Institute", "Ministry"]}}, {"TEXT": "of"}, name, more]}
+    yield {
+        "label": "ORG",
+        "pattern": [{"TEXT": {"IN": ["University", "Bank", "Institute", "Ministry"]}}, {"TEXT": "of"}, name, more],
+    }
     yield {"label": "LOC", "pattern": [name, more, {"TEXT": {"IN": list(phrases("names", "place_suffixes"))}}]}
     for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products")):
         for word in phrases("names", key):
@@ -143,7 +166,11 @@ def _han_patterns() -> Iterator[dict[str, Any]]:
             person = [surname, given, {**given, "OP": "?"}]
             yield {"label": "PERSON", "id": f"before{len(start)}", "pattern": [*start, *person]}
     for word in phrases("names", "zh_after"):
-        yield {"label": "PERSON", "id": f"after{len(word)}", "pattern": [surname, given, {**given, "OP": "?"}, *[{"TEXT": c} for c in word]]}
+        yield {
+            "label": "PERSON",
+            "id": f"after{len(word)}",
+            "pattern": [surname, given, {**given, "OP": "?"}, *[{"TEXT": c} for c in word]],
+        }
     part = {"TEXT": {"REGEX": f"^(?![{stops}省市县])[{CJK}]$"}}
     for label, key, most in (("ORG", "zh_org_suffixes", 8), ("GPE", "zh_place_suffixes", 4)):
         for ending in phrases("names", key):
@@ -168,7 +195,11 @@ def _starters() -> frozenset[str]:
 
 @cache
 def _listed() -> dict[str, str]:
-    return {w: label for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products")) for w in phrases("names", key)}
+    return {
+        w: label
+        for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products"))
+        for w in phrases("names", key)
+    }
 
 
 @cache
@@ -176,7 +207,9 @@ def _around() -> tuple[re.Pattern[str], re.Pattern[str]]:
     def words(key: str) -> str:
         return "|".join(re.escape(w) for w in sorted(phrases("names", key), key=len, reverse=True))
 
-    return re.compile(rf"(?:^|\W)(?:{words('person_before')})\s$", re.IGNORECASE), re.compile(rf"\s(?:{words('person_after')})\b")
+    return re.compile(rf"(?:^|\W)(?:{words('person_before')})\s$", re.IGNORECASE), re.compile(
+        rf"\s(?:{words('person_after')})\b"
+    )
 
 
 def _accepted(text: str, start: int, end: int, label: str) -> Span | None:
@@ -191,7 +224,13 @@ def _accepted(text: str, start: int, end: int, label: str) -> Span | None:
         return None
     last = name.rsplit(None, 1)[-1].rstrip(".")
     if label in ("CAPITALS", "PERSON") and " " in name:
-        label = "ORG" if last in phrases("names", "org_suffixes") else "LOC" if last in phrases("names", "place_suffixes") else label
+        label = (
+            "ORG"
+            if last in phrases("names", "org_suffixes")
+            else "LOC"
+            if last in phrases("names", "place_suffixes")
+            else label
+        )
     if label == "CAPITALS":
         label = _listed().get(name, label)
     if label != "CAPITALS":

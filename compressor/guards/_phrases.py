@@ -10,7 +10,7 @@ from compressor.guards._data import CJK, alternation, compiled
 
 _TOKEN: Final = re.compile(rf"[^\W\d_{CJK}]+(?:['\u2019\u02bc][^\W\d_{CJK}]+)*|[{CJK}]")
 _FIRST: Final = re.compile(rf"[^\W\d_{CJK}]+(?:'[^\W\d_{CJK}]+)*|[{CJK}]")
-_BLANKS: Final = str.maketrans({c: " " for c in "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\r\u2013\u2014\u201c\u201d\u2026\u00ab\u00bb\u00a1\u00bf"} | {"\u2019": "'"})
+_BLANKS: Final = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\r–—“”…«»¡¿', " ") | {"\u2019": "'"})
 
 
 class Phrases:
@@ -72,7 +72,9 @@ class Phrases:
 
     def in_line(self, words: Iterable[str], line: str) -> bool:
         """Whether a line (see `lines`) with these words can hold a phrase at all."""
-        return not self.keys.isdisjoint(words) or (bool(self.chars) and not line.isascii() and not self.chars.isdisjoint(line))
+        return not self.keys.isdisjoint(words) or (
+            bool(self.chars) and not line.isascii() and not self.chars.isdisjoint(line)
+        )
 
 
 def lines(text: str) -> list[str]:
@@ -103,9 +105,7 @@ def _keys(phrase: str) -> Iterator[str]:
     """The longest word of a phrase in all its spellings."""
     words = [w for w in phrase.lower().split(" ") if not w.startswith("*") and not w.endswith("~")]
     best = max(words, key=lambda w: min(len(part) for part in w.split("|")), default="")
-    for part in best.split("|") if best else [phrase.split("~")[0].strip("' ").lower()]:
+    for part in best.split("|") if best else [phrase.split("~", maxsplit=1)[0].strip("' ").lower()]:
         match = _FIRST.search(part)
         if match:
             yield match.group()
-
-

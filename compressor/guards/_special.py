@@ -33,6 +33,9 @@ def _pattern() -> re.Pattern[str]:
     parts = (
         r"(?P<url>\b[a-z][a-z0-9+.-]{1,15}://(?:[^\s<>\"'`\u3000-\u9fff\uff00-\uffef]{0,400}))",
         r"(?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)",
+        r"(?P<phone>(?<![\w-])(?:\+\d{1,3}[- ]?)?\(?\d{2,4}\)?[- ]\d{3,4}[- ]\d{3,5}(?![\w-])|(?<!\w)\+\d[\d -]{6,16}\d(?!\w))",
+        r"(?P<dated>(?<![\w-])\d{4}-\d\d-\d\d-\w+(?:-\w+)*)",
+        r"(?P<network>(?<!\w)[2-6]G(?!\w))",
         rf"(?P<datetime>(?<![\d/.-])\d{{4}}[-/]\d\d[-/]\d\d[T ]\s?{_CLOCK}{_ZONE})",
         r"(?P<isodate>(?<![\d/.-])(?:19|20)\d\d(?P<sep>[-/.])(?:0?[1-9]|1[0-2])(?P=sep)(?:0?[1-9]|[12]\d|3[01])(?![\d-]))",
         r"(?P<handate>(?:(?P<hy>\d{4}|[零〇一二三四五六七八九]{4})\s?年\s?)?(?P<hm>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s?月(?:\s?(?P<hd>[12]\d|3[01]|0?[1-9]|[二三]?十[一二三四五六七八九]?|[一二三四五六七八九])\s?[日号])(?![\d线码]))",
@@ -107,12 +110,19 @@ def _named_month(m: re.Match[str]) -> _Made:
     year = re.search(r"(?:19|20)\d\d$", text)
     rest = text[: year.start()] if year else text
     number = re.search(r"\d{1,2}", rest)
-    word = re.search(r"(?!st\b|nd\b|rd\b|th\b|of\b|de\b|del\b|er\b)[a-zà-ÿ]{3,}", re.sub(r"\d+(?:st|nd|rd|th|er)?", " ", rest))
+    word = re.search(
+        r"(?!st\b|nd\b|rd\b|th\b|of\b|de\b|del\b|er\b)[a-zà-ÿ]{3,}", re.sub(r"\d+(?:st|nd|rd|th|er)?", " ", rest)
+    )
     if not number or not word or word.group() not in units().months:
         return None
     if word.group() == "may" and m.group()[0] == "m" and not year:
         return None
-    return "date", _day(year.group() if year else "", units().months[word.group()], int(number.group())), m.start(), m.end()
+    return (
+        "date",
+        _day(year.group() if year else "", units().months[word.group()], int(number.group())),
+        m.start(),
+        m.end(),
+    )
 
 
 def _dots(m: re.Match[str]) -> _Made:
@@ -155,7 +165,13 @@ def _clock(text: str) -> str:
     text = text.strip()
     zone = re.search(r"\s?(Z|UTC|GMT|[+-]\d\d:?\d\d)$", text)
     body = text[: zone.start()] if zone else text
-    offset = "" if not zone else "Z" if re.sub(r"[\d:+-]", "", zone.group(1)) or not re.search(r"[1-9]", zone.group(1)) else zone.group(1).replace(":", "")
+    offset = (
+        ""
+        if not zone
+        else "Z"
+        if re.sub(r"[\d:+-]", "", zone.group(1)) or not re.search(r"[1-9]", zone.group(1))
+        else zone.group(1).replace(":", "")
+    )
     half = re.search(r"\s?([aApP])\.?[mM]\.?$", body)
     hours, *rest = (body[: half.start()] if half else body).split(":")
     hour = int(hours)
@@ -168,7 +184,12 @@ def _clock(text: str) -> str:
 
 
 def _han_time(m: re.Match[str]) -> _Made:
-    if not (m.group("half") or m.group("quarter") or m.group("tm") or re.match(r"\d|.{1,3}(?:点钟|時)", m.group("th") + m.group()[len(m.group("th")) :])):
+    if not (
+        m.group("half")
+        or m.group("quarter")
+        or m.group("tm")
+        or re.match(r"\d|.{1,3}(?:点钟|時)", m.group("th") + m.group()[len(m.group("th")) :])
+    ):
         return None
     hour = _han_small(m.group("th"))
     half = m.group("half") or ""
@@ -196,6 +217,8 @@ def _version(m: re.Match[str]) -> _Made:
 
 _MAKERS: Final[dict[str, Callable[[re.Match[str]], _Made]]] = {
     "uuid": _whole("id", str.lower),
+    "phone": _whole("id", lambda t: "".join(c for c in t if c.isdigit())),
+    "dated": _whole("id", str),
     "datetime": _datetime,
     "isodate": _iso,
     "handate": _han_date,

@@ -12,7 +12,9 @@ from typing import Any, Final
 from compressor.guards._data import CJK, alternation, load
 
 _CJK_CHAR: Final = re.compile(f"[{CJK}]")
-_LATIN_UNIT: Final = re.compile(r"[ -]?(?:(?:US|HK|A|C)\$|[$\u20ac\u00a3\u00a5\uffe5\u20b9\u20a9\u00a2\u2030%\u00d7\u2103\u2109]|\u00b0[CF]?|[A-Za-z\u00b5\u03bc\u00c0-\u024f]+[\u00b22]?(?:/[A-Za-z]+)?)")
+_LATIN_UNIT: Final = re.compile(
+    r"[ -]?(?:(?:US|HK|A|C)\$|[$\u20ac\u00a3\u00a5\uffe5\u20b9\u20a9\u00a2\u2030%\u00d7\u2103\u2109]|\u00b0[CF]?|[A-Za-z\u00b5\u03bc\u00c0-\u024f]+[\u00b22]?(?:/[A-Za-z]+)?)"
+)
 _LATIN_WORD: Final = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*")
 _PHRASE_UNITS: Final = ("percentage points", "percentage point", "basis points", "basis point", "per cent", "por ciento", "pour cent",
                         "requests per second", "frames per second", "degrees celsius", "degrees fahrenheit", "pounds sterling")  # fmt: skip
@@ -84,7 +86,10 @@ def units() -> Units:
 
 def _before(words: str) -> re.Pattern[str]:
     """These words at the end of what stands before a number, with a mark or a short link between."""
-    return re.compile(rf"(?:{alternation(_words(words))})\s*(?:number|no\.?|nr\.?|is|was|to|=|at|on|\u662f|\u4e3a|\u7b2c)?[\s:#=(\uff1a@'\"\u2116]*[>=<~^]{{0,2}}\s*$", re.IGNORECASE)
+    return re.compile(
+        rf"(?:{alternation(_words(words))})\s*(?:number|no\.?|nr\.?|is|was|to|=|at|on|\u662f|\u4e3a|\u7b2c)?[\s:#=(\uff1a@'\"\u2116]*[>=<~^]{{0,2}}\s*$",
+        re.IGNORECASE,
+    )
 
 
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
@@ -153,7 +158,25 @@ def counted_at(text: str, at: int) -> str:
                 return table.counted[two]
         if word in table.counted:
             return table.counted[word]
-        if word in ("of", "out", "and", "or", "to", "in", "on", "at", "is", "are", "was", "were", "for", "with", "by", "from", "than"):
+        if word in (
+            "of",
+            "out",
+            "and",
+            "or",
+            "to",
+            "in",
+            "on",
+            "at",
+            "is",
+            "are",
+            "was",
+            "were",
+            "for",
+            "with",
+            "by",
+            "from",
+            "than",
+        ):
             return ""
         at = match.end()
     return ""
@@ -171,5 +194,5 @@ def _counted_han(text: str, at: int, table: Units) -> str:
         latin = _LATIN_WORD.match(text, rest)
         if latin and latin.group().lower() in table.counted:
             return table.counted[latin.group().lower()]
-        return "" if text[at] not in table.counted else table.counted[text[at]]
+        return table.counted.get(text[at], "")
     return table.counted.get(text[at], "")

@@ -61,7 +61,10 @@ def decisions(text: str) -> list[DecisionSpan]:
 def _with_reason(text: str, sentence: Sentence, after: Sentence | None, cue: re.Match[str]) -> DecisionSpan | None:
     _, reason, _ = _patterns()
     end = sentence.end
-    why = next((m for m in reason.finditer(text, sentence.start, end) if m.start() >= cue.end() or m.end() <= cue.start()), None)
+    why = next(
+        (m for m in reason.finditer(text, sentence.start, end) if m.start() >= cue.end() or m.end() <= cue.start()),
+        None,
+    )
     if why is None and after:
         opening = reason.search(text, after.start, min(after.end, after.start + 24))
         if opening and _NEXT.match(text[after.start : opening.start()]):

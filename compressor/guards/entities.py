@@ -112,7 +112,9 @@ def _refused() -> frozenset[str]:
 
 def _trimmed(text: str, start: int, end: int, label: str) -> Entity | None:
     while end > start and text[end - 1] in _TRAILING:
-        if text[end - 1] in ")]}>" and text.count(_OPENING[text[end - 1]], start, end) >= text.count(text[end - 1], start, end):
+        if text[end - 1] in ")]}>" and text.count(_OPENING[text[end - 1]], start, end) >= text.count(
+            text[end - 1], start, end
+        ):
             break
         if text[end - 1] == "_" and label == "symbol":
             break
@@ -141,7 +143,47 @@ def _is_path(name: str) -> bool:
 
 
 _FOLDERS: Final = frozenset(
-    "src lib app apps test tests docs bin pkg cmd internal packages scripts config configs etc var usr tmp home opt api dist build node_modules public static assets components pages utils server client data rules schemas examples migrations fixtures".split()
+    [
+        "src",
+        "lib",
+        "app",
+        "apps",
+        "test",
+        "tests",
+        "docs",
+        "bin",
+        "pkg",
+        "cmd",
+        "internal",
+        "packages",
+        "scripts",
+        "config",
+        "configs",
+        "etc",
+        "var",
+        "usr",
+        "tmp",
+        "home",
+        "opt",
+        "api",
+        "dist",
+        "build",
+        "node_modules",
+        "public",
+        "static",
+        "assets",
+        "components",
+        "pages",
+        "utils",
+        "server",
+        "client",
+        "data",
+        "rules",
+        "schemas",
+        "examples",
+        "migrations",
+        "fixtures",
+    ]
 )
 
 
@@ -156,7 +198,9 @@ def _quoted(text: str) -> list[Entity]:
         if " " in inner and (first in commands or first.startswith("./")):
             out.append(Entity(start, start + len(inner), inner, "command"))
         elif re.fullmatch(r"[A-Za-z_$][\w$.:<>-]*(?:\([^()]{0,40}\))?", inner) and not technical_label(inner):
-            out.append(Entity(start, start + len(inner), inner, "branch" if _names_branch(text, match.start()) else "symbol"))
+            out.append(
+                Entity(start, start + len(inner), inner, "branch" if _names_branch(text, match.start()) else "symbol")
+            )
     return out
 
 

@@ -22,8 +22,12 @@ OBLIGATION: Final = "obligation"
 NEGATION: Final = "negation"
 
 #: Code, addresses and mail names inside prose: their words are no cues.
-_NAMES: Final = re.compile(r"`[^`\n]{1,300}`|https?://\S{1,500}|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{1,64}|\$\{?\w{1,64}\}?")
-_SQL: Final = re.compile(r"\b(?:IS NOT|NOT IN|NOT NULL|NOT EXISTS|NOT LIKE|IF NOT EXISTS|NOT BETWEEN|NO ACTION|AND NOT)\b")
+_NAMES: Final = re.compile(
+    r"`[^`\n]{1,300}`|https?://\S{1,500}|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{1,64}|\$\{?\w{1,64}\}?"
+)
+_SQL: Final = re.compile(
+    r"\b(?:IS NOT|NOT IN|NOT NULL|NOT EXISTS|NOT LIKE|IF NOT EXISTS|NOT BETWEEN|NO ACTION|AND NOT)\b"
+)
 _LATIN_WORD: Final = re.compile(r"[^\W_](?:[\w./@#:+-]*[\w/])?")
 #: A longer CJK cue has a gap with words of the clause in it.
 _CUE: Final = 6
@@ -74,7 +78,12 @@ def _clauses(text: str) -> tuple[Clause, ...]:
     out: list[Clause] = []
     for sentence in near(text, _may_hold):
         last = out[-1] if out else None
-        if last and last.sort != NEGATION and sentence.start - last.end <= _GAP and _exceptions().match(text, sentence.start):
+        if (
+            last
+            and last.sort != NEGATION
+            and sentence.start - last.end <= _GAP
+            and _exceptions().match(text, sentence.start)
+        ):
             content = content_words(text[last.start : sentence.end], last.lang, last.cue)
             out[-1] = replace(last, end=sentence.end, content=content)
             continue
@@ -115,7 +124,7 @@ def _in_sentence(sentence: str, offset: int) -> list[Clause]:
             continue
         seen |= table.anchors
         masked = masked or _mask(sentence)
-        found = _of_language(masked, table, words)
+        found = _of_language(masked, table)
         out.extend(c for c in found if not any(c.start < o.end and o.start < c.end for o in out))
         if out and not table.cjk:
             break
@@ -138,11 +147,13 @@ def _mask(sentence: str) -> str:
     return sentence
 
 
-def _of_language(masked: str, table: Cues, words: frozenset[str]) -> list[Clause]:
+def _of_language(masked: str, table: Cues) -> list[Clause]:
     hits = _hits(masked, table)
     if not hits:
         return []
-    parts = segments(masked, table, tuple(h.start for h in hits if h.sort in ("opening", "prohibition", "obligation_opening")))
+    parts = segments(
+        masked, table, tuple(h.start for h in hits if h.sort in ("opening", "prohibition", "obligation_opening"))
+    )
     out: list[Clause] = []
     for hit in hits:
         at = next(i for i, s in enumerate(parts) if hit.start < s.end)
@@ -185,20 +196,46 @@ def _hits(masked: str, table: Cues) -> list[_Hit]:
 
 def _sort(masked: str, hit: _Hit, segment: Segment, table: Cues) -> str:
     """What the cue makes of its clause; empty when it makes nothing of it."""
-    if hit.sort in (PROHIBITION, OBLIGATION):
-        return hit.sort
     before = masked[segment.start : hit.start]
     after = masked[hit.end : segment.end]
+    if hit.sort in (PROHIBITION, OBLIGATION):
+        return _asked_or(hit, masked, before, table)
+    if _answers(masked, hit, before, table):
+        return ""
     if hit.sort in ("double", NEGATION):
         command = hit.sort == NEGATION and table.opening.match(masked, hit.start) and _opens(before, table)
         return PROHIBITION if command and not _tells(masked, hit, segment, table) else NEGATION
     if hit.sort == "anywhere":
-        told = table.subject.match(before) or table.statement.search(after) or "?" in after
+        told = table.subject.end(before) or table.statement.search(after) or "?" in after
         return NEGATION if told else PROHIBITION
     opens = _opens(before, table)
     if hit.sort == "obligation_opening":
         return OBLIGATION if opens else ""
     return PROHIBITION if opens and not _tells(masked, hit, segment, table) else NEGATION
+
+
+def _asked_or(hit: _Hit, masked: str, before: str, table: Cues) -> str:
+    """What forbids or obliges in a question only asks ("why shouldn't we …?"); "if you can't" only supposes."""
+    sort = hit.sort
+    if (
+        sort == PROHIBITION
+        and table.inability.search(masked, hit.start, hit.end)
+        and table.condition.end(before or masked)
+    ):
+        return NEGATION
+    if masked.rstrip(" *_\"')\u201d")[-1:] not in "?\uff1f" or table.lang == "ja":
+        return sort
+    return (NEGATION if sort == PROHIBITION else "") if before.strip() else sort
+
+
+def _answers(masked: str, hit: _Hit, before: str, table: Cues) -> bool:
+    """Whether the cue is a bare "no" before a comma: an answer, not a negation of anything."""
+    cue = masked[hit.start : hit.end].lower()
+    return (
+        cue in table.answers
+        and masked[hit.end : hit.end + 1] in (",", ".", "!", "\u2014", "\uff0c")
+        and _opens(before, table)
+    )
 
 
 def _tells(masked: str, hit: _Hit, segment: Segment, table: Cues) -> bool:
@@ -211,10 +248,8 @@ def _tells(masked: str, hit: _Hit, segment: Segment, table: Cues) -> bool:
 
 def _opens(before: str, table: Cues) -> bool:
     """Whether nothing but greetings, joints and marks stands before the cue in its clause."""
-    while match := table.lead.match(before):
-        if not match.end():
-            break
-        before = before[match.end() :]
+    while end := table.lead.end(before):
+        before = before[end:]
     return not before.strip(" *_\"'\u201c\u2018(>~\u00a1\u00bf\t\n-")
 
 

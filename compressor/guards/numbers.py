@@ -40,7 +40,9 @@ _HAN_DIGIT: Final = re.compile(f"[{_numerals.HAN_DIGITS}半]")
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ORDINAL: Final = re.compile(r"(?:st|nd|rd|th|º|ª|er|ème|e)(?!\w)")
 _OF: Final = re.compile(rf"[^\W\d_][\w/.-]*[^\W_]|[{CJK}]+")
-_LINK: Final = re.compile(r"\s?(?:-|\u2013|\u2014|~|\u301c|to|bis|\u00e0|a|until|till|\u5230|\u81f3|\u301c)\s?$", re.IGNORECASE)
+_LINK: Final = re.compile(
+    r"\s?(?:-|\u2013|\u2014|~|\u301c|to|bis|\u00e0|a|until|till|\u5230|\u81f3|\u301c)\s?$", re.IGNORECASE
+)
 _DASH: Final = re.compile(r"\s?[-\u2013\u2014~\u301c]")
 #: Behind these "10 to 20" tells of a change, not of a range.
 _CHANGE: Final = re.compile("(?:from|von|de|desde|从|由|から)\\s?[^\\s]?\\s?$", re.IGNORECASE)
@@ -133,7 +135,15 @@ def _quantity(plain: str, match: re.Match[str]) -> Number | None:
     value = value.scaleb(power) if power else value
     value, end = _magnitude(plain, end, value)
     sign = match.group("sign") or match.group("minus") or _spoken_sign(plain, match.start())
-    start = match.start("sign") if match.group("sign") else match.start("money") if match.group("money") else match.start("minus") if match.group("minus") else first
+    start = (
+        match.start("sign")
+        if match.group("sign")
+        else match.start("money")
+        if match.group("money")
+        else match.start("minus")
+        if match.group("minus")
+        else first
+    )
     money = units().spellings.get((match.group("money") or "").strip())
     if money:
         return Number(start, end, "", value, money.name, sign.replace("+", ""), "money", "")
@@ -195,7 +205,12 @@ def _glued(plain: str, end: int) -> bool:
         return False
     if rest == "_":
         return True
-    return unit_at(plain, end)[0] is None and not _MAGNITUDE.match(plain, end) and not _ORDINAL.match(plain, end) and not re.match(r"[eE][-+]?\d", plain[end : end + 3])
+    return (
+        unit_at(plain, end)[0] is None
+        and not _MAGNITUDE.match(plain, end)
+        and not _ORDINAL.match(plain, end)
+        and not re.match(r"[eE][-+]?\d", plain[end : end + 3])
+    )
 
 
 _MAGNITUDE: Final = re.compile(
@@ -293,7 +308,11 @@ def _words() -> re.Pattern[str]:
 def _word_number(plain: str, match: re.Match[str], word: str) -> Number | None:
     table = units()
     if word in table.ordinal_words:
-        return None if word == "second" else Number(match.start(), match.end(1), "", Decimal(table.ordinal_words[word]), "", "", "ordinal", "")
+        return (
+            None
+            if word == "second"
+            else Number(match.start(), match.end(1), "", Decimal(table.ordinal_words[word]), "", "", "ordinal", "")
+        )
     value, end = Decimal(table.number_words[word]), match.end(1)
     small = table.number_words.get((match.group(2) or "").lower(), 0)
     if value >= 20 and 0 < small < 10:
@@ -338,7 +357,9 @@ def _join(plain: str, a: Number, b: Number) -> Number | None:
         return _compound(a, b)
     change = _CHANGE.search(plain[max(0, a.start - 12) : a.start]) and not _DASH.match(between)
     if _LINK.match(between) and (a.unit == b.unit or not a.unit) and not change:
-        return Number(a.start, b.end, "", f"{a.value.normalize():f}..{b.value.normalize():f}", b.unit, a.sign, "range", "")
+        return Number(
+            a.start, b.end, "", f"{a.value.normalize():f}..{b.value.normalize():f}", b.unit, a.sign, "range", ""
+        )
     if _RATIO.match(between) and not a.unit and b.kind in ("number", "count") and a.value <= b.value and b.value > 0:
         return Number(a.start, b.end, "", f"{a.value.normalize():f}/{b.value.normalize():f}", b.unit, "", "ratio", "")
     return None

@@ -16,7 +16,9 @@ DONE: Final = "done"
 FAILED: Final = "failed"
 PENDING: Final = "pending"
 
-_SPLIT: Final = re.compile(r"[;\uff1b\uff0c]|,\s|\s(?:but|and|while|aber|und|mais|et|pero|y)\s|(?=\u4f46\u662f?|\u4e0d\u8fc7|\u800c)")
+_SPLIT: Final = re.compile(
+    r"[;\uff1b\uff0c]|,\s|\s(?:but|and|while|aber|und|mais|et|pero|y)\s|(?=\u4f46\u662f?|\u4e0d\u8fc7|\u800c)"
+)
 _NAMES: Final = re.compile(r"`[^`\n]{1,200}`|(?<![\w])[\w./-]*[/._][\w./-]*\w")
 _NEAR: Final = 24
 
@@ -83,7 +85,13 @@ def _outcome(text: str, start: int, end: int) -> Outcome | None:
         status = PENDING
     stripped = clause.strip()
     begin = start + clause.find(stripped) if stripped else start
-    return Outcome(begin, begin + len(stripped), status, match.group(), content(clause[: match.start()] + " " + clause[match.end() :]))
+    return Outcome(
+        begin,
+        begin + len(stripped),
+        status,
+        match.group(),
+        content(clause[: match.start()] + " " + clause[match.end() :]),
+    )
 
 
 _YET: Final = re.compile(r"\byet\b|\bto be\b|\u5c1a|\u8fd8|noch|encore|a\u00fan|todav\u00eda|\u307e\u3060")

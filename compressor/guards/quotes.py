@@ -17,7 +17,10 @@ _QUOTED: Final = re.compile(
 #: How far before its quotation the speaker may stand.
 _NEAR: Final = 120
 _BLOCK: Final = re.compile(r"^[^\S\n]*>[^\S\n]?(.{2,600})$", re.MULTILINE)
-_LABEL: Final = re.compile(r"^[\s*_#-]*(?:user|human|customer|\u7528\u6237|\u5ba2\u6237|\u30e6\u30fc\u30b6\u30fc)[*_]{0,2}\s*[:\uff1a][*_]{0,2}[^\S\n]*(\S.{1,600})$", re.IGNORECASE | re.MULTILINE)
+_LABEL: Final = re.compile(
+    r"^[\s*_#-]*(?:user|human|customer|\u7528\u6237|\u5ba2\u6237|\u30e6\u30fc\u30b6\u30fc)[*_]{0,2}\s*[:\uff1a][*_]{0,2}[^\S\n]*(\S.{1,600})$",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,10 @@ class UserQuote:
 def _said() -> re.Pattern[str]:
     """A speaker and a verb of saying, in this order, close together."""
     who, verb = alternation(phrases("quotes", "speaker")), alternation(phrases("quotes", "verb"))
-    return re.compile(rf"(?:{who})[^.!?\u3002\uff01\uff1f\n]{{0,40}}?(?:{verb})|(?:{verb})[^.!?\u3002\n]{{0,16}}?(?:{who})", re.IGNORECASE)
+    return re.compile(
+        rf"(?:{who})[^.!?\u3002\uff01\uff1f\n]{{0,40}}?(?:{verb})|(?:{verb})[^.!?\u3002\n]{{0,16}}?(?:{who})",
+        re.IGNORECASE,
+    )
 
 
 def quotes(text: str) -> list[UserQuote]:

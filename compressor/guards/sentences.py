@@ -103,7 +103,9 @@ def _spread(flags: list[bool], small: list[str]) -> list[bool]:
             continue
         for step in (-1, 1):
             j = i + step
-            while 0 <= j < len(small) and abs(j - i) <= _NEIGHBOURS and not out[j] and small[j] and not small[j].isspace():
+            while (
+                0 <= j < len(small) and abs(j - i) <= _NEIGHBOURS and not out[j] and small[j] and not small[j].isspace()
+            ):
                 out[j] = True
                 j += step
     return out
@@ -162,7 +164,9 @@ def is_prose(line: str) -> bool:
 
 
 _CJK_STOPS: Final = re.compile("[\u3002\uff0c\uff1b\uff01\uff1f\u3001]")
-_BULLET: Final = re.compile(rf"\s*[-+*]\s+(?:[A-Z*_`\"']|[{CJK}])|\s*\[[ xX]\]\s|\s*[\[{{][^\[\]{{}}]{{0,60}}[\]}}][\s:]")
+_BULLET: Final = re.compile(
+    rf"\s*[-+*]\s+(?:[A-Z*_`\"']|[{CJK}])|\s*\[[ xX]\]\s|\s*[\[{{][^\[\]{{}}]{{0,60}}[\]}}][\s:]"
+)
 _PROSE_END: Final = re.compile(r"[.!?\u3002\uff01\uff1f]\s*$")
 
 

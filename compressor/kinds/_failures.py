@@ -22,19 +22,29 @@ _EXIT: Final = re.compile(
     r"|\"exit_code\"\s*:\s*[1-9]|exited with (?:code|status) [1-9]|\u9000\u51fa\u7801[:\uff1a ]*[1-9]",
     re.IGNORECASE,
 )
-_EXIT_FINE: Final = re.compile(r"(?:exit code|exited with code|exit status)[: ]*0\b|\"exit_code\"\s*:\s*0\b", re.IGNORECASE)
+_EXIT_FINE: Final = re.compile(
+    r"(?:exit code|exited with code|exit status)[: ]*0\b|\"exit_code\"\s*:\s*0\b", re.IGNORECASE
+)
 _NO_FAILURE: Final = re.compile(
-    r"\s*(?:<tool_use_error>|The user doesn't want|User rejected|\[Request interrupted|Permission to use|Cancelled|aborted by user)", re.IGNORECASE
+    r"\s*(?:<tool_use_error>|The user doesn't want|User rejected|\[Request interrupted|Permission to use|Cancelled|aborted by user)",
+    re.IGNORECASE,
 )
 #: Lines that tell what failed, most telling first; of exceptions the last one, of others the first.
-_RAISED: Final = re.compile(r"^[^\S\n]*(?:E {2,}|\u2502 *)?(?:[\w.]*(?:Error|Exception)\b(?:: | \[|$).*|panic: .*|fatal: .*)", re.MULTILINE)
+_RAISED: Final = re.compile(
+    r"^[^\S\n]*(?:E {2,}|\u2502 *)?(?:[\w.]*(?:Error|Exception)\b(?:: | \[|$).*|panic: .*|fatal: .*)", re.MULTILINE
+)
 _TOLD: Final = re.compile(
     r"^.{0,120}?(?:\berror(?:\[\w+\])?:|\bERROR\b|\bERR!|\bFAIL(?:ED|URE)?\b|--- FAIL|\u2717|\u2716|\u2718|not found|[Nn]o such file|[Pp]ermission denied|[Cc]annot |refused|timed out|\u5931\u8d25|\u9519\u8bef|\u62a5\u9519).*",
     re.MULTILINE,
 )
 #: Lines that a tool puts around the output of a command.
-_HEADER: Final = re.compile(r"\s*(?:exit code.*|process exited.*|output:|wall time.*|chunk id.*|error:?|original token count.*|command:.*)?\s*", re.IGNORECASE)
-_LEADING: Final = re.compile(r"(?:\s*(?:cd|pushd|export|source|set)\b[^&;|\n]*(?:&&|;)|\s*[A-Z_][A-Z0-9_]*=\S*|\s*(?:sudo|time|timeout \S+|nohup|env|npx|uv run|poetry run|bundle exec))\s*")
+_HEADER: Final = re.compile(
+    r"\s*(?:exit code.*|process exited.*|output:|wall time.*|chunk id.*|error:?|original token count.*|command:.*|hint:.*)?\s*",
+    re.IGNORECASE,
+)
+_LEADING: Final = re.compile(
+    r"(?:\s*(?:cd|pushd|export|source|set)\b[^&;|\n]*(?:&&|;)|\s*[A-Z_][A-Z0-9_]*=\S*|\s*(?:sudo|time|timeout \S+|nohup|env|npx|uv run|poetry run|bundle exec))\s*"
+)
 _WORD: Final = re.compile(r"[^\s;&|<>()]+")
 
 
@@ -108,20 +118,61 @@ def _program(line: str) -> str:
 
 #: How many words of a command line say what it does, for programs that run others; one is enough elsewhere.
 _RUNNERS: Final = {
-    **dict.fromkeys(("git", "go", "cargo", "docker", "kubectl", "make", "python", "python3", "node", "uv", "gh", "bash", "sh", "mise", "helm"), 2),
+    **dict.fromkeys(
+        (
+            "git",
+            "go",
+            "cargo",
+            "docker",
+            "kubectl",
+            "make",
+            "python",
+            "python3",
+            "node",
+            "uv",
+            "gh",
+            "bash",
+            "sh",
+            "mise",
+            "helm",
+        ),
+        2,
+    ),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "poetry"), 3),
 }
 #: Their failing exit code says that nothing was found.
-_QUIET: Final = frozenset({"grep", "rg", "diff", "test", "[", "ls", "which", "cat", "find", "head", "tail", "sleep", "kill", "pkill", "echo", "true", "cmp", "stat", "ps", "pgrep", "sed"})
+_QUIET: Final = frozenset(
+    {
+        "grep",
+        "rg",
+        "diff",
+        "test",
+        "[",
+        "ls",
+        "which",
+        "cat",
+        "find",
+        "head",
+        "tail",
+        "sleep",
+        "kill",
+        "pkill",
+        "echo",
+        "true",
+        "cmp",
+        "stat",
+        "ps",
+        "pgrep",
+        "sed",
+    }
+)
 
 
 def telling_line(text: str, longest: int) -> tuple[int, int] | None:
     """Where the line stands that says what failed, cut to `longest` characters; None for an empty text."""
     low = max(0, len(text) - _SEARCHED)
-    raised = None
-    for raised in _RAISED.finditer(text, low):
-        pass
-    match = raised or _TOLD.search(text, low)
+    raised = list(_RAISED.finditer(text, low))
+    match = raised[-1] if raised else _TOLD.search(text, low)
     start, end = match.span() if match else _last_line(text)
     if _HEADER.fullmatch(text, start, end):
         return None

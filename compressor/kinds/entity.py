@@ -26,9 +26,20 @@ OPTIONS: Mapping[str, Any] = {
             "items": {"enum": list(LABELS)},
             "description": f"Which names: {', '.join(LABELS)} (all).",
         },
-        "times": {"type": "integer", "minimum": 1, "description": "Names that stand at least so often in the scope (1)."},
-        "turns": {"type": "integer", "minimum": 1, "description": "Names that stand in the newest so many turns (any)."},
-        "later": {"type": "boolean", "description": "Names that a later message uses again (false: that does not matter)."},
+        "times": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Names that stand at least so often in the scope (1).",
+        },
+        "turns": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Names that stand in the newest so many turns (any).",
+        },
+        "later": {
+            "type": "boolean",
+            "description": "Names that a later message uses again (false: that does not matter).",
+        },
         "model": {
             "type": "string",
             "minLength": 1,

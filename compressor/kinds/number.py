@@ -31,15 +31,28 @@ OPTIONS: Mapping[str, Any] = {
                 "minProperties": 1,
                 "properties": {
                     "kinds": {**_WORDS, "description": "percent, money, size, duration, count, version, date, id, …"},
-                    "units": {**_WORDS, "description": "Names of units or of things counted, as in `rules/cues/units.yaml`."},
-                    "near": {**_WORDS, "description": "One of these words stands on its line, at most `within` characters away."},
+                    "units": {
+                        **_WORDS,
+                        "description": "Names of units or of things counted, as in `rules/cues/units.yaml`.",
+                    },
+                    "near": {
+                        **_WORDS,
+                        "description": "One of these words stands on its line, at most `within` characters away.",
+                    },
                     "within": {"type": "integer", "minimum": 1, "description": "How near (40 characters)."},
-                    "pattern": {"type": "string", "minLength": 1, "description": "RE2 pattern that the number itself matches."},
+                    "pattern": {
+                        "type": "string",
+                        "minLength": 1,
+                        "description": "RE2 pattern that the number itself matches.",
+                    },
                     "least": {"type": "number", "description": "Smaller values do not count."},
                 },
             },
         },
-        "results": {"type": "boolean", "description": "Also read tool results: only lines with a word of `near` (false)."},
+        "results": {
+            "type": "boolean",
+            "description": "Also read tool results: only lines with a word of `near` (false).",
+        },
     },
 }
 
@@ -88,7 +101,12 @@ def _entry(data: Mapping[str, Any]) -> _Entry:
 
 @lru_cache(maxsize=256)
 def _compiled(
-    kinds: tuple[str, ...], units: tuple[str, ...], near: tuple[str, ...], within: int, pattern: str, least: float | None
+    kinds: tuple[str, ...],
+    units: tuple[str, ...],
+    near: tuple[str, ...],
+    within: int,
+    pattern: str,
+    least: float | None,
 ) -> _Entry:
     import re2
 

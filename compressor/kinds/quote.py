@@ -13,7 +13,10 @@ OPTIONS: Mapping[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "exact": {"type": "boolean", "description": "Only words in quotation marks, not lines labelled `User:` (true)."},
+        "exact": {
+            "type": "boolean",
+            "description": "Only words in quotation marks, not lines labelled `User:` (true).",
+        },
     },
 }
 
