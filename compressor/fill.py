@@ -73,12 +73,14 @@ class _Race:
     def __init__(self, field: Field, active: set[int]) -> None:
         self._field = field
         self._active = active
-        self._value, self._rate, self._unit = field.salience.value, field.rate, field.unit
-        self._held = set(field.held)
+        self._value = dict(field.salience.value)
+        for item in field.held:
+            self._value[item] *= AGAIN
         self._lines: list[tuple[int, Segment]] = []
-        self._bonus: dict[int, float] = {}
+        self._cost: list[float] = []
+        self._bonus: set[int] = set()
         self._of_unit: dict[int, list[int]] = {}
-        self._taken: set[int] = set()
+        self._said: set[str] = set()
         self._queue: list[tuple[float, int]] = []
         for part in field.texts:
             self._enter(part)
@@ -86,57 +88,67 @@ class _Race:
 
     def _enter(self, part: int) -> None:
         field = self._field
-        unit = field.unit[part]
+        unit, rate = field.unit[part], field.rate[part]
         allowed = field.allowed.get(part)
         focus, text = field.salience.focus, field.texts[part]
+        entry = 0.0 if unit < 0 or unit in self._active else field.entry[unit]
+        value = self._value.__getitem__
+        number = first = len(self._lines)
         for segment in field.salience.segments.get(part, ()):
-            if allowed is not None and not any(a <= segment[0] and segment[1] <= b for a, b in allowed):
+            start, end, items = segment
+            if allowed is not None and not any(a <= start and end <= b for a, b in allowed):
                 continue
-            number = len(self._lines)
+            cost = (end - start) * rate + GAP_TOKENS
+            worth = sum(map(value, items))
+            if focus is not None and focus(text[start:end]):
+                self._bonus.add(number)
+                worth = (worth + 1.0) * FOCUS
             self._lines.append((part, segment))
-            if focus is not None and focus(text[segment[0] : segment[1]]):
-                self._bonus[number] = FOCUS
-            if unit >= 0:
-                self._of_unit.setdefault(unit, []).append(number)
-            self._queue.append((-self._density(number), number))
+            self._cost.append(cost)
+            self._queue.append((-worth / (cost + entry), number))
+            number += 1
+        if unit >= 0:
+            self._of_unit.setdefault(unit, []).extend(range(first, number))
 
     def _density(self, number: int) -> float:
-        part, (start, end, items) = self._lines[number]
-        value, held = self._value, self._held
-        worth = 0.0
-        for item in items:
-            worth += value[item] * AGAIN if item in held else value[item]
+        part, segment = self._lines[number]
+        worth = sum(map(self._value.__getitem__, segment[2]))
         if number in self._bonus:
-            worth = (worth + 1.0) * self._bonus[number]
-        return worth / self._cost(part, start, end)
+            worth = (worth + 1.0) * FOCUS
+        return worth / (self._cost[number] + self._entry(self._field.unit[part]))
 
-    def _cost(self, part: int, start: int, end: int) -> float:
-        unit = self._unit[part]
-        cost = (end - start) * self._rate[part] + GAP_TOKENS
-        return cost if unit < 0 or unit in self._active else cost + self._field.entry[unit]
+    def _entry(self, unit: int) -> float:
+        return 0.0 if unit < 0 or unit in self._active else self._field.entry[unit]
 
     def next(self) -> Pick | None:
         queue = self._queue
         while queue:
-            _, number = heapq.heappop(queue)
-            if number in self._taken:
+            was, number = heapq.heappop(queue)
+            if self._cost[number] < 0:  # taken
                 continue
             density = self._density(number)
-            if queue and density < -queue[0][0] * 0.999:
+            if density < -was * 0.999 and queue and density < -queue[0][0] * 0.999:
                 heapq.heappush(queue, (-density, number))
                 continue
+            part, (start, end, _) = self._lines[number]
+            line = self._field.texts[part][start:end].strip()
+            if line in self._said:  # the same words again are worth nothing
+                self._cost[number] = -1.0
+                continue
+            self._said.add(line)
             return self._take(number)
         return None
 
     def _take(self, number: int) -> Pick:
         part, (start, end, items) = self._lines[number]
         unit = self._field.unit[part]
-        pick = Pick(part, start, end, unit, self._cost(part, start, end))
-        self._taken.add(number)
-        self._held.update(items)
+        pick = Pick(part, start, end, unit, self._cost[number] + self._entry(unit))
+        self._cost[number] = -1.0
+        for item in items:
+            self._value[item] *= AGAIN
         if unit >= 0 and unit not in self._active:
             self._active.add(unit)
             for other in self._of_unit[unit]:  # their lines are cheaper now
-                if other not in self._taken:
+                if self._cost[other] >= 0:
                     heapq.heappush(self._queue, (-self._density(other), other))
         return pick

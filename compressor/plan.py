@@ -20,6 +20,7 @@ from compressor.fill import Field, Pick, picks
 from compressor.layers import Layers
 from compressor.model import (
     VISIBLE,
+    Action,
     Dropped,
     Edit,
     Fact,
@@ -33,12 +34,12 @@ from compressor.model import (
     Session,
 )
 from compressor.placeholder import GAP, Span, cleared, merge, shortened
-from compressor.salience import Salience
+from compressor.salience import SEGMENT, Salience
 
 #: Results of at most this many characters stay as they are.
 SHORT: Final = 100
 #: Arguments of at most this many characters stay whole when their call stays.
-SHORT_ARGUMENT: Final = 160
+SHORT_ARGUMENT: Final = 240
 #: Share of the target that what stays whole leaves free for single lines.
 LINES: Final = 0.65
 #: Tokens of a placeholder's first line.
@@ -430,7 +431,7 @@ class Plan:
 
     def _text(self, part: Part, opened: _Open, spans: list[Span]) -> str | None:
         """The new text of an opened part; None: it stays as it is."""
-        why = opened.edit.placeholder
+        why = opened.edit.placeholder if opened.edit.action is Action.CLEAR else ""
         if part.type is PartType.IMAGE:
             return f"[image: {part.text}]"
         keep = opened.forced + spans
@@ -457,7 +458,8 @@ class Plan:
                 if p.ordinal in texts:
                     edit = self._opened[p.ordinal].edit
                     left = q.counts[p.ordinal] - self._q.count(texts[p.ordinal])
-                    reason = edit.placeholder or "shortened to the lines worth keeping"
+                    told = edit.action is Action.CLEAR and edit.placeholder
+                    reason = told or "shortened to the lines worth keeping"
                     yield Dropped(m.id, m.line, q.layers.layer[p.ordinal].value, reason, left, edit.rule)
 
     def _gone_message(self, m: Message) -> Dropped:
@@ -480,10 +482,22 @@ class Plan:
 
 
 _CUTTABLE: Final = VISIBLE | {PartType.IMAGE}
+#: Where a sentence ends inside a line.
+_STOPS: Final = (". ", "! ", "? ", "。", "！", "？", "；")
 
 
 def _lines(text: str, start: int, end: int) -> Span:
-    """The whole lines around a stretch."""
+    """The whole lines around a stretch; of a very long line the sentence, or as much of it as is readable."""
     a = text.rfind("\n", 0, start) + 1
     b = text.find("\n", end)
-    return a, len(text) if b < 0 else b
+    b = len(text) if b < 0 else b
+    if b - a <= end - start + SEGMENT:
+        return a, b
+    before = [text.rfind(stop, a, start) + len(stop) for stop in _STOPS if stop in text[a:start]]
+    after = [i + len(stop.rstrip()) for stop in _STOPS if (i := text.find(stop, max(start, end - 1), b)) >= 0]
+    first, last = max(before, default=a), min(after, default=b)
+    if start - first > SEGMENT // 2:
+        first = text.find(" ", start - SEGMENT // 2, start) + 1 or start
+    if last - end > SEGMENT // 2:
+        last = max(text.rfind(" ", end, end + SEGMENT // 2), end)
+    return first, last

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
-from compressor.model import VISIBLE, Message, Origin, Part, Session
+from compressor.model import VISIBLE, Message, Origin, Session
 
 #: Longest stretch that is kept or left out as one: a line, or a piece of a longer line, in characters.
 SEGMENT: Final = 220
@@ -38,6 +40,15 @@ _ITEM: Final = re.compile(
     re.VERBOSE,
 )
 
+_CAMEL: Final = re.compile(r"\b(?:[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,})\b")
+#: A word, perhaps with hyphens and punctuation behind it: of all items it can only be in camel case.
+_PLAIN: Final = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*[.:!?]*")
+#: The digits of a line that a machine writes again and again with other numbers.
+_DIGITS: Final = re.compile(r"[0-9a-f]{6,}|\d+")
+#: How many lines of one make (but for their numbers) make a number that stands in nothing else cheap, and how cheap.
+_SAME_MAKE: Final = 4
+_CHEAP: Final = 0.1
+
 #: Longest whitespace-free run that can hold items; what is longer is an encoding of something.
 _LONGEST: Final = 300
 
@@ -45,16 +56,6 @@ _LONGEST: Final = 300
 #: A stretch of a part, `text[start:end]`, and the hard items in it: (start, end, items). A plain tuple, because
 #: a long session has a hundred thousand of them.
 Segment = tuple[int, int, tuple[str, ...]]
-
-
-@dataclass(slots=True)
-class _Seen:
-    """Where an item occurs."""
-
-    count: int = 0
-    own: int = 0
-    last_own: int = -1
-    last: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,49 +67,57 @@ class Salience:
     focus: Callable[[str], bool] | None = field(default=None, compare=False)
 
 
+class _Known(dict[str, tuple[str, ...]]):
+    """The items of each token met so far."""
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        found = self[token] = _classify(token)
+        return found
+
+
 def _classify(token: str) -> tuple[str, ...]:
-    bare = token.strip(".:!?-")
-    if bare.isalpha() and (bare.islower() or bare[1:].islower()) or len(token) > _LONGEST:
+    if _PLAIN.fullmatch(token):
+        pattern = _CAMEL
+        if token.islower() or token[1:].islower():
+            return ()
+    elif len(token) > _LONGEST:
         return ()
-    return tuple({m.rstrip(".,:;"): None for m in _ITEM.findall(token) if len(m) >= 3})
+    else:
+        pattern = _ITEM
+    return tuple({m.rstrip(".,:;"): None for m in pattern.findall(token) if len(m) >= 3})
 
 
 class Scanner:
     """Finds segments and items; each distinct line and each distinct token is looked at once."""
 
     def __init__(self) -> None:
-        self._tokens: dict[str, tuple[str, ...]] = {}
+        self._tokens = _Known()
         self._lines: dict[str, tuple[str, ...]] = {}
 
     def segments(self, text: str) -> list[Segment]:
         """The segments of a text that hold items, in order. Linear in the text, whatever it is."""
         out: list[Segment] = []
-        lines = self._lines
+        known = self._lines.get
         start = 0
         for line in text.split("\n"):
             size = len(line)
-            if 3 <= size <= SEGMENT:
-                found = lines.get(line)
+            if size <= SEGMENT:
+                found = known(line)
                 if found is None:
-                    found = lines[line] = self.items(line)
+                    found = self._lines[line] = self.items(line)
                 if found:
                     out.append((start, start + size, found))
-            elif size > SEGMENT:
+            else:
                 out += [(start + a, start + b, i) for a, b in _pieces(line) if (i := self.items(line[a:b]))]
             start += size + 1
         return out
 
     def items(self, text: str) -> tuple[str, ...]:
         """The hard items of a short text, in order, each once."""
-        known = self._tokens
-        hits: list[str] = []
-        for token in _TOKEN.findall(text):
-            found = known.get(token)
-            if found is None:
-                found = known[token] = _classify(token)
-            if found:
-                hits += found
-        return tuple(dict.fromkeys(hits)) if len(hits) > 1 else tuple(hits)
+        hits = list(filter(None, map(self._tokens.__getitem__, _TOKEN.findall(text))))
+        if len(hits) <= 1:
+            return hits[0] if hits else ()
+        return tuple(dict.fromkeys(chain.from_iterable(hits)))
 
 
 def _pieces(line: str) -> Iterable[tuple[int, int]]:
@@ -136,39 +145,52 @@ def scan(session: Session, focus: str = "") -> Salience:
     """
     scanner = Scanner()
     segments: dict[int, list[Segment]] = {}
-    seen: dict[str, _Seen] = {}
+    count: Counter[str] = Counter()
+    own: Counter[str] = Counter()
+    last: dict[str, int] = {}
     done = 0
     for message in session.messages:
-        own = message.origin is Origin.AGENT
         for part in message.parts:
             if part.type not in VISIBLE or not part.text:
                 continue
-            found = scanner.segments(part.text)
-            segments[part.ordinal] = found
-            _tally(seen, found, own, part, done)
+            found = segments[part.ordinal] = scanner.segments(part.text)
             done += len(part.text)
-    total = max(done, 1)
-    value = {item: _worth(s, total) for item, s in seen.items()}
+            held = list(chain.from_iterable(s[2] for s in found))
+            count.update(held)
+            last.update(dict.fromkeys(held, done))
+            if message.origin is Origin.AGENT:
+                own.update(set(held))
+    value = {item: _worth(own[item], n, last[item] / max(done, 1)) for item, n in count.items()}
+    for item in _serial(session, segments, own):
+        value[item] *= _CHEAP
     return Salience(segments, value, _focus(focus))
 
 
-def _tally(seen: dict[str, _Seen], found: list[Segment], own: bool, part: Part, done: int) -> None:
-    for segment in found:
-        position = done + segment[0]
-        for item in segment[2]:
-            s = seen.get(item)
-            if s is None:
-                s = seen[item] = _Seen()
-            s.count += 1
-            s.last = position
-            if own and s.last_own != part.ordinal:
-                s.own += 1
-                s.last_own = part.ordinal
+def _worth(own: int, count: int, last: float) -> float:
+    said = 3.0 + 2.0 * math.log1p(own) if own else 0.0
+    return (said + 0.3 * math.log1p(count)) * (0.3 + last)
 
 
-def _worth(s: _Seen, total: int) -> float:
-    own = 3.0 + 2.0 * math.log1p(s.own) if s.own else 0.0
-    return (own + 0.5 * math.log1p(s.count)) * (0.3 + s.last / total)
+def _serial(session: Session, segments: Mapping[int, Sequence[Segment]], own: Mapping[str, int]) -> set[str]:
+    """Numbers that stand alone in lines of a make that recurs: timings, counters, ids of output chunks."""
+    makes: dict[str, set[str]] = {}
+    makes_of: dict[str, set[str]] = {}
+    other: set[str] = set()
+    for ordinal, found in segments.items():
+        text = session.parts[ordinal].text
+        for start, end, items in found:
+            if len(items) == 1 and items[0][-1].isdigit() and end - start <= 80:
+                line = text[start:end]
+                make = _DIGITS.sub("#", line)
+                makes.setdefault(make, set()).add(line)
+                makes_of.setdefault(items[0], set()).add(make)
+            else:
+                other.update(items)
+    return {
+        item
+        for item, found_makes in makes_of.items()
+        if item not in other and not own.get(item) and all(len(makes[m]) >= _SAME_MAKE for m in found_makes)
+    }
 
 
 def _focus(text: str) -> Callable[[str], bool] | None:

@@ -233,6 +233,10 @@ class Work:
             n = self._counted[text] = tokens.count(text, self.settings.encoding)
         return n
 
+    def _regainable(self, fact: Fact) -> bool:
+        """Whether a fact stands in context that nobody has to be told of: it stays there anyway."""
+        return fact.part >= 0 and self.session.messages[self.session.parts[fact.part].message].regainable
+
     def _frames(self, session: Session) -> list[int]:
         """Tokens of the frames of its calls, by message index."""
         frames = [0] * len(session.messages)
@@ -247,7 +251,7 @@ class Work:
         staying = frozenset(m.index for m in self.session.messages) - leaving
         return Task(
             session=self.session, layers=self.layers.layer, leaving=leaving, staying=staying,
-            facts=self.ledger.facts, budget=self.brief_room, language=self.language, count=self.count,
+            facts=[f for f in self.ledger.facts if not self._regainable(f)], budget=self.brief_room, language=self.language, count=self.count,
             focus=self.settings.focus, value=self.salience.value, problems=tuple(problems),
         )  # fmt: skip
 
