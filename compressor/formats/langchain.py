@@ -259,7 +259,10 @@ def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
     if path == ("kwargs",):
         fields = {**fields, "type": "human"} if "type" in body else fields
         cls = "HumanMessageChunk" if kind.endswith("Chunk") and "type" not in body else "HumanMessage"
-        return like(near, {**near, "id": [*near["id"][:-1], cls], "kwargs": like(body, fields)})
+        module = near["id"][:-1]
+        if not module or not all(isinstance(name, str) for name in module):
+            module = ["langchain", "schema", "messages"]
+        return like(near, {**near, "id": [*module, cls], "kwargs": like(body, fields)})
     if path == ("data",):
         inner = {**fields, "type": "human"} if "type" in body else fields
         return like(near, {"type": "human", "data": like(body, inner)})

@@ -190,7 +190,7 @@ def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
         "id": _new_id(session),
     }
     for key in ("agent_id", "model", "group_id"):
-        if key in near:
+        if key in near and (near[key] is None or isinstance(near[key], str)):
             fields[key] = near[key]
     if "created_at" in near and time:
         fields["created_at"] = time
@@ -206,7 +206,8 @@ def _new_id(session: Session) -> str:
     """The next free id of this agent's messages; the id of a brief that it replaces."""
     if session.brief >= 0:
         return session.messages[session.brief].id
-    heads = [m.id.rsplit("-", 1) for m in session.messages if "-" in m.id]
+    ids = [*(m.id for m in session.messages), *session.meta["lost"]]
+    heads = [i.rsplit("-", 1) for i in ids if "-" in i]
     taken = [int(n) for _, n in heads if n.isdigit() and len(n) < 9]
     return f"{heads[0][0] if heads else 'message'}-{max(taken, default=-1) + 1}"
 

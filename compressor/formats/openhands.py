@@ -252,7 +252,7 @@ def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
     free = [numbers[i] for i in sorted(change.dropped) if i in numbers and numbers[i] not in kept]
     # a condensation that leaves hands on what it stood for
     gone = {n for i in change.dropped for n in forgot.get(i, [numbers[i]] if i in numbers else [])}
-    before = [m for m in session.messages[: change.brief_at] if m.index not in change.dropped]
+    before = [m for m in session.messages[: _document.seam(session, change)] if m.index not in change.dropped]
     time = _document.replaced_time(session, change)
     fields: dict[str, Any] = {
         "id": free[0] if free else max(kept, default=-1) + 1,

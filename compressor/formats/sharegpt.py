@@ -151,8 +151,7 @@ class _Turns:
 
 def _turns(session: Session, change: Compaction) -> _Turns:
     position = _document.seam(session, change)
-    if list(_breaks(session.messages)):
-        return _Turns(position, Role.USER)
+    broken = {m.index for m in _breaks(session.messages)}
     empty: list[tuple[int, Role]] = []
     brief: Role | None = None
     asks = True
@@ -164,7 +163,7 @@ def _turns(session: Session, change: Compaction) -> _Turns:
         here = not placed and index >= position
         if here and next_asks != asks:
             brief = Role.USER if asks else Role.ASSISTANT
-        elif next_asks != asks and index < len(session.messages):
+        elif next_asks != asks and index < len(session.messages) and index not in broken:
             empty.append((index, Role.USER if asks else Role.ASSISTANT))
         placed = placed or here
         asks = not next_asks

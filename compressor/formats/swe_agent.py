@@ -185,7 +185,7 @@ def write(transcript: Transcript, changes: Mapping[int, Compaction]) -> Written:
 def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
     """The brief: a user message of the same agent."""
     fields: dict[str, Any] = {"role": "user", "content": text}
-    fields |= {key: near[key] for key in ("agent", "message_type") if key in near}
+    fields |= {key: near[key] for key in ("agent", "message_type") if word(near, key)}
     return like(near, fields)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import orjson
 import pytest
@@ -116,7 +118,10 @@ def synthetic(session, mark: Mark = MARK) -> Compaction:
     texts = {
         p.ordinal: f"[cleared: {p.name}, {len(p.text):,} characters] 清 \u2028"
         for p in session.parts
-        if p.type in (PartType.TOOL_RESULT, PartType.IMAGE) and head <= p.message < tail and p.message not in dropped
+        if p.text
+        and p.type in (PartType.TOOL_RESULT, PartType.IMAGE)
+        and head <= p.message < tail
+        and p.message not in dropped
     }
     at = next((i for i in range(head, n) if i not in dropped), n)
     return Compaction(session, texts, dropped, BRIEF, at, mark)
@@ -225,6 +230,62 @@ def _compare(before, after, change) -> None:
     for old, new in zip(kept, others, strict=True):
         assert [p.text for p in new.parts] == [change.texts.get(p.ordinal, p.text) for p in old.parts]
         assert [(p.name, p.key) for p in new.parts] == [(p.name, p.key) for p in old.parts]
+
+
+_WRONG = (None, 0, -1, 1.5, True, "", "x", [], {}, [1], {"a": 1}, '{"a":1}', [None], [[]], {"type": "text"}, "\ud800")
+
+
+def damaged(raw: bytes, seed: int) -> bytes:
+    """The file with a few values replaced, deleted or put elsewhere, or (one time in four) some bytes changed."""
+    random = Random(seed)
+    if random.random() < 0.25:
+        out = bytearray(raw)
+        for _ in range(random.randint(1, 4)):
+            at = random.randrange(len(out))
+            out[at : at + random.choice((0, 1, 30))] = random.choice((b'"', b"\xff", b"\n", b"\\", b"]", b""))
+        return bytes(out)
+    try:
+        whole = json.loads(raw)
+    except json.JSONDecodeError:
+        lines = raw.splitlines()
+        at = random.randrange(len(lines))
+        lines[at] = json.dumps(_damage(json.loads(lines[at]), random)).encode()
+        return b"\n".join(lines)
+    return json.dumps(_damage(whole, random), indent=random.choice((None, 2))).encode()
+
+
+def _damage(value, random: Random):
+    """`value` with one to three of its inner values changed."""
+    places = list(_places(value))
+    for _ in range(random.randint(1, 3)):
+        holder, key = random.choice(places)
+        if isinstance(holder, list) and key >= len(holder):
+            continue
+        if random.random() < 0.2 and isinstance(holder, list):
+            del holder[key]
+        else:
+            holder[key] = copy.deepcopy(random.choice(_WRONG))
+    return value
+
+
+def _places(value):
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in list(items):
+        yield value, key
+        yield from _places(inner)
+
+
+def survives(module, raw: bytes) -> None:
+    """Whatever stands in the file: it is read, checked and written back, and a compaction of it can be read again."""
+    try:
+        transcript = module.read(Source("x", raw), {})
+    except CompressError:
+        return
+    assert module.write(transcript, {}).data == raw
+    list(module.check(transcript))
+    out = module.write(transcript, {i: synthetic(s) for i, s in enumerate(transcript.sessions)}).data
+    if transcript.sessions:
+        assert len(module.read(Source("y", out), {}).sessions) == len(transcript.sessions)
 
 
 def grows(module, raw: bytes, cut: int, options=None) -> None:

@@ -7,11 +7,25 @@ import pytest
 
 from compressor import plugins
 
-NAMES = ("langchain", "letta", "mini-swe-agent", "openhands", "otel", "responses", "sharegpt", "swe-agent", "tau-bench", "tau2-bench")
+NAMES = (
+    "langchain",
+    "letta",
+    "mini-swe-agent",
+    "openhands",
+    "otel",
+    "responses",
+    "sharegpt",
+    "swe-agent",
+    "tau-bench",
+    "tau2-bench",
+)
 
 
-def every(find):
-    return [pytest.param(name, *p.values, id=f"{name}-{p.id}") for name in NAMES for p in find(name)]
+PLAIN = ("anthropic", "generic", "openai-chat")
+
+
+def every(find, names=NAMES):
+    return [pytest.param(name, *p.values, id=f"{name}-{p.id}") for name in names for p in find(name)]
 
 
 @pytest.mark.parametrize(("name", "case"), every(list_laws.cases))
@@ -25,6 +39,13 @@ def test_fixture_keeps_the_laws(name, path):
 
     assert not list_laws.invalid(name, raw)
     list_laws.laws(plugins.load("formats", name), raw, detected=True)
+
+
+@pytest.mark.parametrize(("name", "path"), every(list_laws.fixtures, (*NAMES, *PLAIN)))
+def test_no_damage_makes_a_reader_fail(name, path):
+    raw = path.read_bytes()
+    for seed in range(60):
+        list_laws.survives(plugins.load("formats", name), list_laws.damaged(raw, seed))
 
 
 @pytest.mark.corpus
