@@ -38,6 +38,8 @@ _LISTED: Final = 2
 _THIRD_PERSON: Final = re.compile(r"\b(?:the|our) (?:user|customer|assistant|agent)\b|用户|助手|客户", re.IGNORECASE)
 #: A cited message speaks of a statement when it has more than this share of its words.
 _CLEAR: Final = 0.5
+#: A word is rare when it weighs so much of what a word can weigh.
+_RARE: Final = 0.5
 #: So many lines of a cited tool result are looked at, from each end.
 _CITED_LINES: Final = 300
 #: Shorter words are not looked for in the file's invisible fields.
@@ -203,7 +205,8 @@ class Compared:
         """Whether the original has this value, in whatever notation."""
         if _bordered(number.text.strip(), self.original_text):
             return True
-        digits = _plain(number.text.strip("~≈<>+-±#vV$€£¥ "))
+        written = _DIGITS.search(number.text)
+        digits = _plain(written.group()) if written else ""
         if digits in self._digits and not number.unit:
             return True
         if self.comparison.ours and not number.unit:
@@ -232,6 +235,10 @@ class Compared:
 
     def _around(self, at: int, size: int) -> str:
         return bytes(self.comparison.raw[max(0, at - 1) : at + size + 2]).decode("utf-8", "replace")
+
+    def is_rare(self, words: frozenset[str]) -> bool:
+        """Whether one of the words alone says what is spoken of."""
+        return any(self.index.weigh((w,)) >= _RARE * self.index.rarest for w in words)
 
     # -- findings
 

@@ -24,6 +24,32 @@ def cut_of(item: Item, compared: Compared) -> str | None:
     return _whole(word, compared.original_text)
 
 
+def bare_file(item: Item, compared: Compared) -> str | None:
+    """The path of which the output names only the file, when neither text ever names the file alone, or None."""
+    word = item.text
+    if item.kind != "file" or _is_alone(word, compared.original_text) or f"/{word}" in compared.output_text:
+        return None
+    at = compared.original_text.find(f"/{word}")
+    if at < 0:
+        return None
+    text = compared.original_text
+    start = at
+    while start > 0 and (_JOINED.match(text, start - 1) or text[start - 1] in "/~") and at - start < 400:
+        start -= 1
+    return text[start : at + 1 + len(word)]
+
+
+def _is_alone(word: str, text: str) -> bool:
+    """Whether the file stands somewhere without its folder."""
+    at = text.find(word)
+    while at >= 0:
+        before = text[at - 1 : at]
+        if before not in ("/", "\\") and not _JOINED.match(before) and not _goes_on(text, at + len(word)):
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
 def _stands_whole(word: str, text: str) -> bool:
     """Whether the word stands somewhere with no letter, digit or joint of a name on either side."""
     at = text.find(word)

@@ -7,6 +7,8 @@ from typing import Final
 
 _WORD: Final = re.compile(r"\S+")
 _SHOWN: Final = 12
+#: So many words on each side show where it stands.
+_AROUND: Final = 4
 
 
 def difference(before: str, after: str) -> tuple[str, str]:
@@ -18,8 +20,8 @@ def difference(before: str, after: str) -> tuple[str, str]:
     last = 0
     while last < min(len(a), len(b)) - first and a[-1 - last] == b[-1 - last]:
         last += 1
-    start = max(0, first - 1)
-    old, new = a[start : len(a) - last + 1], b[start : len(b) - last + 1]
+    start = max(0, first - _AROUND)
+    old, new = a[start : len(a) - last + _AROUND], b[start : len(b) - last + _AROUND]
     return _short(old), _short(new)
 
 

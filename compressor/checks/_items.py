@@ -19,12 +19,14 @@ _ITEM: Final = re.compile(
     |svg|gif|pdf|zip|gz|tgz|tar|whl|vue|svelte|tf|gradle|properties|dockerfile|mod|sum|bak|tmp|patch|diff|ps1|bat|exe|dll|so)(?![\w-]))
 | (?P<uuid>\b[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}\b)
 | (?P<hash>(?<![\w/-])(?=[0-9a-f]{{0,64}}[a-f])(?=[0-9a-f]{{0,64}}\d)[0-9a-f]{{7,64}}(?![\w-]))
-| (?P<ticket>(?<![\w-])[A-Z][A-Z0-9]{{1,11}}(?:-[A-Z0-9]+)*-\d[A-Z0-9]*(?![\w-])|(?<![\w&/])\#\d{{2,9}}(?!\w))
+| (?P<ticket>(?<![\w-])(?!\#[0-9A-Fa-f]{{6}}\b)[A-Z][A-Z0-9]{{1,11}}(?:-[A-Z0-9]+)*-\d[A-Z0-9]*(?![\w-])|(?<![\w&/])\#\d{{2,9}}(?!\w))
 | (?P<flag>(?<![\w-])--?[a-zA-Z][\w-]+)
 | (?P<variable>(?<![\w-])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?!\w))
 | (?P<symbol>(?<![\w-])(?:[A-Za-z_]\w*(?:(?:::|\.)[A-Za-z_]\w*)*\(\)|[A-Za-z][a-z0-9]*(?:_[a-z0-9]+)+|_{{1,2}}[a-z]\w+
     |[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){{2,}}[A-Z]*)(?!\w))
-| (?P<code>(?<![\w-])(?=[A-Za-z0-9-]{{0,40}}\d)(?=[A-Za-z0-9-]{{0,40}}[A-Za-z])[A-Za-z0-9]{{2,}}(?:-[A-Za-z0-9]+)*(?![\w-]))
+| (?P<colour>(?<![\w&])\#(?:[0-9A-Fa-f]{{6}}|[0-9A-Fa-f]{{8}})(?!\w))
+| (?P<code>(?<![\w.-])(?=[\w-]{{0,40}}\d)(?=[\w-]{{0,40}}[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w-]|\.\d)
+    |(?<![\w-])[A-Z]{{2,8}}(?:-[A-Z]{{2,8}})+(?![\w-]))
 """,
     re.VERBOSE | re.ASCII,
 )
@@ -64,7 +66,7 @@ def _is_words(kind: str, word: str) -> bool:
     if kind == "code":
         return bool(
             re.fullmatch(
-                r"\d+(?:st|nd|rd|th|[smhdxkKMGTB]|[kKMGT]i?[Bb]|[mnu]s|hrs?|min|mins|secs?|days?|px|am|pm|bit|fps)?(?:-[a-z]+)*",
+                r"\d+(?:\.\d+)?[eE][-+]?\d+|\d+(?:st|nd|rd|th|[smhdxkKMGTB]|[kKMGT]i?[Bb]|[mnu]s|hrs?|min|mins|secs?|days?|px|am|pm|bit|fps)?(?:-[a-z]+)*",
                 word,
             )
         )

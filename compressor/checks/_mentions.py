@@ -36,7 +36,7 @@ class Mention:
     def is_same(self, other: Mention) -> bool:
         """Whether both mention the same: an equal value in any notation, an equal name, the same file."""
         if self.number is not None or other.number is not None:
-            return self.number is not None and other.number is not None and same(self.number, other.number)
+            return self.number is not None and other.number is not None and _equal(self.number, other.number)
         a, b = self.key, other.key
         return a == b or (self.family == "path" and (a.endswith(f"/{b}") or b.endswith(f"/{a}")))
 
@@ -45,6 +45,11 @@ class Mention:
         if self.number is not None and other.number is not None:
             return _comparable(self.number, other.number)
         return self.family == other.family
+
+
+def _equal(a: Number, b: Number) -> bool:
+    """The same value; one of them may leave its unit to the words around."""
+    return same(a, b) or (a.value == b.value and a.sign == b.sign and not (a.unit and b.unit))
 
 
 _QUANTITIES: Final = frozenset({"percent", "money", "size", "duration", "measure", "count", "number"})
@@ -81,6 +86,7 @@ _FAMILY: Final = {
     "ticket": "id",
     "uuid": "id",
     "hash": "id",
+    "colour": "id",
     "mail": "name",
     "variable": "symbol",
 }

@@ -26,6 +26,11 @@ def _key(word: str) -> str:
     return found[0][2] if found else word
 
 
+def contraries(term: str) -> frozenset[str]:
+    """The terms that say the contrary of this one."""
+    return _table().get(term, frozenset())
+
+
 def opposed(pair: Pair) -> tuple[str, str] | None:
     """The two words that contradict each other, or None: each stands in one statement and not in the other."""
     table = _table()

@@ -106,11 +106,11 @@ class Index:
                 self._postings.setdefault(term, []).append(i)
         total = len(self.statements) + 1
         self.weight = {t: math.log1p(total / len(p)) for t, p in self._postings.items()}
-        self._rare = math.log1p(total)
+        self.rarest = math.log1p(total)
 
     def weigh(self, words: Iterable[str]) -> float:
         """How much these words say, by how rare they are; a word that the original never uses says most."""
-        get, rare = self.weight.get, self._rare
+        get, rare = self.weight.get, self.rarest
         return sum(get(w, rare) for w in words)
 
     def near(self, words: frozenset[str], most: int = 12) -> list[tuple[float, Statement]]:

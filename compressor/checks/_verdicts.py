@@ -72,9 +72,19 @@ def _is_certain(found: Replaced, compared: Compared) -> bool:
         return not is_count(number, mention.statement, compared)
     if number is not None and is_listed(number, mention.statement):
         return False
+    if number is not None and number.kind == "count" and _is_other_count(found, compared):
+        return True
     return (
         mention.family in _NAMED and found.fit >= _SURE and found.tight >= _TIGHT and found.support <= found.fit - _SURER
     )  # fmt: skip
+
+
+def _is_other_count(found: Replaced, compared: Compared) -> bool:
+    """The original counts these things, and nowhere comes to this number."""
+    mine, theirs = found.mention.number, found.original.number
+    if mine is None or theirs is None or not mine.unit or mine.unit != theirs.unit or found.fit < _SURE:
+        return False
+    return not any(n.unit == mine.unit and n.value == mine.value for n, _ in compared.prose_numbers)
 
 
 def _of(statement: Statement, compared: Compared) -> Iterator[Replaced]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from compressor.checks import _compared
 from compressor.checks._compared import Compared, distinct, error, shown, where
-from compressor.checks._opposites import opposed
+from compressor.checks._opposites import contraries, opposed
 from compressor.checks._pairs import Pair, covered, pairs
 from compressor.checks._statements import Statement, is_speech
 from compressor.checks._terms import bag, bare
@@ -68,6 +68,8 @@ def _denied(clause: Clause, side: Statement, other: Statement, pair: Pair, compa
     if _CONTRAST.search(text):
         return False
     if bare(text) in bare(other.text) or bare(pair.old.text) in bare(pair.new.text):
+        return False
+    if any(contraries(w) & (other.bag - side.bag) for w in words):
         return False
     return _about(words, other, compared) and not _agrees(clause, words, other, compared)
 

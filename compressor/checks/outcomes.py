@@ -10,6 +10,7 @@ from compressor.checks import _compared
 from compressor.checks._compared import Compared, distinct, error, shown, where
 from compressor.checks._pairs import covered, pairs
 from compressor.checks._statements import Statement, is_speech
+from compressor.checks._terms import bag
 from compressor.guards.outcomes import DONE, FAILED, PENDING, Outcome, outcomes
 from compressor.model import Comparison, Finding
 
@@ -55,15 +56,15 @@ def _otherwise(
     told: Outcome, statement: Statement, near: list[Statement], compared: Compared
 ) -> tuple[Statement, Outcome] | None:
     """The newest outcome of the same subject in the original, if it is the contrary and none agrees."""
-    subject = frozenset(told.subject)
-    if len(subject) < _LEAST or told.status == PENDING:
+    subject = _subject(told, statement)
+    if not subject or told.status == PENDING:
         return None
     contrary: tuple[Statement, Outcome] | None = None
     for other in sorted(near, key=lambda s: (s.part.ordinal, s.start)):
         if not other.prose or not is_speech(other.message):
             continue
         for outcome in outcomes(other.text):
-            theirs = frozenset(outcome.subject)
+            theirs = _subject(outcome, other)
             if not _is_same(subject, theirs, _LEAST_SHARE.get(outcome.status, _SAME), compared):
                 continue
             if outcome.status == told.status or outcome.cue.lower() in statement.text.lower():
@@ -74,9 +75,15 @@ def _otherwise(
     return contrary
 
 
+def _subject(outcome: Outcome, statement: Statement) -> frozenset[str]:
+    """What it happened to: the words of the clause without those that say how it ended."""
+    clause = statement.text[outcome.start : outcome.end]
+    return bag(clause) - bag(outcome.cue)
+
+
 def _is_same(subject: frozenset[str], theirs: frozenset[str], least: float, compared: Compared) -> bool:
     """Whether two outcomes are of one thing: one side may say more of it (why, how often)."""
-    if len(theirs) < _LEAST:
+    if not theirs or (min(len(theirs), len(subject)) < _LEAST and not compared.is_rare(theirs & subject)):
         return False
     shares = covered(subject, theirs, compared), covered(theirs, subject, compared)
     return max(shares) >= _SAME and min(shares) >= least

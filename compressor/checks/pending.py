@@ -7,15 +7,27 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from compressor.checks import _compared
-from compressor.checks._compared import Compared, distinct, shown
+from compressor.checks._compared import Compared, distinct, error, shown, where
 from compressor.checks._pairs import covered
+from compressor.checks._statements import Statement
 from compressor.checks._terms import bag
-from compressor.guards.outcomes import DONE, PENDING, outcomes
+from compressor.guards.negation import clauses
+from compressor.guards.outcomes import DONE, FAILED, PENDING, outcomes
 from compressor.model import Comparison, Finding, Level, Message, Origin, PartType, Role
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
 
 _TOLD: Final = 0.4
+_OPEN_CUE: Final = re.compile(
+    r"\b(?:pending|open|to ?-?do|todo|remaining|remains?|next|outstanding|left|still|not yet|awaits?|awaiting|waiting|need(?:s|ed)?|will|must|later|follow[- ]?up|unfinished|in progress|blocked)\b"
+    r"|待|还|未|尚|下一步|接下来|剩|之后|后续|需要|将|等",
+    re.IGNORECASE,
+)
+_ALL_DONE: Final = re.compile(
+    r"\b(?:everything|all(?: of)?(?: the)?(?: \w+)?(?: (?:tasks?|items?|points?|steps?|work))?)\s+(?:is|are|was|were|has been|have been)\s+(?:now |all )?(?:done|complete|completed|finished)\b"
+    r"|\bnothing (?:is )?(?:left|remaining|open|pending|outstanding)\b|(?:全部|都|均)(?:已|已经)?(?:完成|处理完|做完|搞定)|没有(?:遗留|待办|未完成)",
+    re.IGNORECASE,
+)
 _DONE: Final = 0.6
 _LEAST: Final = 2
 #: What was to do longer ago has been done or forgotten by all.
@@ -40,14 +52,57 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
 
 def _all(compared: Compared) -> Iterator[Finding]:
     for message, text in (*_listed(compared), *_said(compared)):
-        words = bag(text)
-        if len(words) >= _LEAST and not compared.is_kept(text) and not _is_told(words, compared):
-            place = compared.origin(message)
+        words = bag(text) - _cue_words(text)
+        if not words or compared.is_kept(text):
+            continue
+        told = _told(words, compared)
+        place = compared.origin(message)
+        if told is None:
             yield Finding("", Level.ERROR, "what is still to do is not in the output", shown(text), place)
+        elif not _is_open(told):
+            reads = f"what is still to do is told otherwise: {shown(told.text)}"
+            yield Finding("", Level.ERROR, reads, shown(text), place)
+    yield from _nothing_left(compared)
 
 
-def _is_told(words: frozenset[str], compared: Compared) -> bool:
-    return any(share >= _TOLD for share, _ in compared.output_index.near(words, most=4))
+def _cue_words(text: str) -> frozenset[str]:
+    return frozenset(w for o in outcomes(text) for w in bag(o.cue))
+
+
+def _told(words: frozenset[str], compared: Compared) -> Statement | None:
+    """The statement of the output on this point; one that says it is open, if there is one."""
+    found = [s for share, s in compared.output_index.near(words, most=6) if share >= _TOLD]
+    return next((s for s in found if _is_open(s)), found[0] if found else None)
+
+
+def _is_open(statement: Statement) -> bool:
+    """Whether a statement leaves its point open: it says so, or stands below a heading that does."""
+    if any(o.status in (PENDING, FAILED) for o in outcomes(statement.text)) or _OPEN_CUE.search(statement.text):
+        return True
+    if any(c.polarity == "-" for c in clauses(statement.text)):
+        return True
+    text = statement.part.text
+    above = (
+        text.rfind("\n#", 0, statement.start),
+        text.rfind(":\n", 0, statement.start),
+        text.rfind("：\n", 0, statement.start),
+    )
+    start = text.rfind("\n", 0, max(above)) + 1 if max(above) == above[1] or max(above) == above[2] else max(above)
+    heading = text[max(0, start) : text.find("\n", max(above) + 1)] if max(above) >= 0 else ""
+    line = text[text.rfind("\n", 0, statement.start) + 1 : statement.start]
+    return bool(_OPEN_CUE.search(heading) or _OPEN_CUE.search(line))
+
+
+def _nothing_left(compared: Compared) -> Iterator[Finding]:
+    """`Everything is done`, while the original ends with something to do."""
+    open_points = [*_listed(compared), *_said(compared)]
+    if not open_points:
+        return
+    message, text = open_points[-1]
+    for statement in compared.new:
+        if _ALL_DONE.search(statement.text):
+            reads = f'what is still to do ("{shown(text)}", {where(message)}) is told as done: {shown(statement.text)}'
+            yield error(reads, text, compared.place(statement))
 
 
 def _listed(compared: Compared) -> Iterator[tuple[Message, str]]:
@@ -83,9 +138,13 @@ def _said(compared: Compared) -> Iterator[tuple[Message, str]]:
     found: list[tuple[Message, str, frozenset[str]]] = []
     for message, part in talk:
         for told in outcomes(part.text):
-            subject = frozenset(told.subject)
             text = part.text[told.start : told.end]
-            if told.status == PENDING and len(subject) >= _LEAST and not _ANNOUNCED.match(text):
+            subject = bag(text) - bag(told.cue)
+            if (
+                told.status == PENDING
+                and (len(subject) >= _LEAST or compared.is_rare(subject))
+                and not _ANNOUNCED.match(text)
+            ):
                 found.append((message, text, subject))
             elif told.status == DONE:
                 found = [f for f in found if covered(f[2], subject, compared) < _DONE]

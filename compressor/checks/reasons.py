@@ -22,6 +22,14 @@ _TOLD: Final = 0.6
 _REASON: Final = 0.3
 _LEAST: Final = 2
 _AROUND: Final = 240
+#: The next sentence tells the reason, or this one draws on the last.
+_GOES_ON: Final = re.compile(
+    r"[\s.;,—–(-]*(?:this|that|it|the reason|reason|why)\b|[\s。；，（]*(?:这|原因|理由)", re.IGNORECASE
+)
+_DRAWN: Final = re.compile(
+    r"[\W_]*(?:so|therefore|hence|thus|that is why|for this reason|consequently)\b|[\W_]*(?:所以|因此|于是|为此)",
+    re.IGNORECASE,
+)
 
 
 def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Finding]:
@@ -76,11 +84,16 @@ def _told(part: Part, span: DecisionSpan, compared: Compared) -> Statement | Non
 
 
 def _entry(statement: Statement) -> str:
-    """The line (or list entry) that a statement stands in; of a long line what is near."""
+    """The statement, with the next one of its line if that goes on with a reason, or the last if it draws on it."""
     text = statement.part.text
-    start = max(text.rfind("\n", 0, statement.start) + 1, statement.start - _AROUND)
-    end = text.find("\n", statement.end)
-    return text[start : min(len(text) if end < 0 else end, statement.end + _AROUND)]
+    start, end = statement.start, statement.end
+    line_end = text.find("\n", end)
+    rest = text[end : min(len(text) if line_end < 0 else line_end, end + _AROUND)]
+    if _because().match(rest.lstrip(" .;,—–-(（，；。:：*")) or _GOES_ON.match(rest):
+        end += len(rest)
+    if _DRAWN.match(statement.text):
+        start = max(text.rfind("\n", 0, start) + 1, start - _AROUND)
+    return text[start:end]
 
 
 def _finding(message: Message, whole: str, told: Statement, compared: Compared) -> Finding:

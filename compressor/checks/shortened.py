@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from compressor.checks import _compared
 from compressor.checks._compared import Compared, distinct, error, shown
-from compressor.checks._cutshort import cut_of, is_short_hash
+from compressor.checks._cutshort import bare_file, cut_of, is_short_hash
 from compressor.checks._items import items
 from compressor.model import Comparison, Finding
 
@@ -29,7 +29,7 @@ def _all(compared: Compared) -> Iterator[Finding]:
             around = statement.text[max(0, item.start - 1) : item.start] + statement.text[item.end : item.end + 1]
             if any(c in _TEMPLATE for c in around):
                 continue
-            whole = cut_of(item, compared)
+            whole = cut_of(item, compared) or bare_file(item, compared)
             if whole is not None and not is_short_hash(item, whole):
                 message = f'cut short: "{shown(whole)}" in the original reads "{shown(item.text)}" here: {shown(statement.text)}'
                 yield error(message, whole, compared.place(statement))
