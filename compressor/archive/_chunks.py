@@ -4,8 +4,9 @@ A run ends after a record whose checksum says so, with a chance in proportion to
 the same runs in every file, whatever stands before them. Records are lines; a long line is cut at the ends of the
 JSON objects and of the escaped lines in it.
 
-Forks of a session differ in the ids of every record and in nothing else. So ids are taken out of the text and kept
-beside it, 16 bytes each: the text is then the same text.
+Forks of a session differ in the ids of every record, or in the session's own id alone, and in nothing else. So ids
+are taken out of the text and kept beside it, 16 bytes each, and the session's own id once for the whole file: the
+text is then the same text.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import re
 import zlib
 from binascii import unhexlify
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -29,8 +31,8 @@ WINDOW: Final = 4 * 1024 * 1024
 _UUID: Final = rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 #: The literal start lets the scan run at the speed of a plain search.
 _ID: Final = re.compile(rb'd":"(' + _UUID + rb')"')
-_HOLE: Final = b"\x01"
-_FILLED: Final = b'd":"' + _HOLE + b'"'
+#: Stand in the text for an id, and for the session's own.
+_HOLE, _OWN = b"\x01", b"\x02"
 _LINE: Final = re.compile(rb"\n")
 #: Ends of objects, for documents printed over many short lines: looking at each line would cost more than it gives.
 _OBJECT: Final = re.compile(rb"\}[,\]]?\r?\n")
@@ -42,43 +44,56 @@ _INSIDE: Final = re.compile(rb"\},(?=[{\"])|\\n\\n")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of records: its text with holes, and the ids that fill them."""
+    """A run of records: its text with holes, and the ids that fill them; None: it has no holes, whatever it holds."""
 
     text: bytes
-    ids: bytes
+    ids: bytes | None
 
 
-def pieces(data: Any) -> Iterator[Piece]:
+def own_id(data: Any) -> bytes:
+    """The id that most records at the start of a file carry; empty: there is none."""
+    found = Counter(_ID.findall(bytes(data[:_LONG])))
+    name, count = found.most_common(1)[0] if found else (b"", 0)
+    return unhexlify(name.replace(b"-", b"")) if count > 2 else b""
+
+
+def pieces(data: Any, own: bytes) -> Iterator[Piece]:
     """Cut a whole file; filled again and joined, the pieces are the file, byte for byte."""
     text, ids = b"", b""
     for window in _windows(data):
-        drained, found = _drain(window)
-        if not found and _HOLE in drained:
-            # the file itself holds the byte that stands for an id: left as it is, and apart from the others
+        if _HOLE in window or _OWN in window:
+            # the file itself holds a byte that stands for an id: left as it is, and apart from the others
             yield from _piece_by_piece(text, ids, last=True)
-            yield from (Piece(run, b"") for run in _runs(drained))
+            yield from (Piece(run, None) for run in _runs(window))
             text, ids = b"", b""
             continue
+        drained, found = _drain(window, own)
         text, ids = text + drained, ids + found
         used = taken = 0
         for piece in _piece_by_piece(text, ids, last=False):
             yield piece
-            used, taken = used + len(piece.text), taken + len(piece.ids)
+            used, taken = used + len(piece.text), taken + len(piece.ids or b"")
         text, ids = text[used:], ids[taken:]
     yield from _piece_by_piece(text, ids, last=True)
 
 
-def fill(text: bytes, ids: bytes) -> bytes:
+def fill(piece: Piece, own: bytes) -> bytes:
     """The piece as it stood in the file."""
-    if not ids:
+    if piece.ids is None:
+        return piece.text
+    text = piece.text.replace(_OWN, _spelled(own.hex())) if own else piece.text
+    if not piece.ids:
         return text
     parts = text.split(_HOLE)
-    digits = ids.hex()
+    digits = piece.ids.hex()
     out = [parts[0]]
     for i, part in enumerate(parts[1:]):
-        d = digits[32 * i : 32 * i + 32]
-        out += (f"{d[:8]}-{d[8:12]}-{d[12:16]}-{d[16:20]}-{d[20:]}".encode(), part)
+        out += (_spelled(digits[32 * i : 32 * i + 32]), part)
     return b"".join(out)
+
+
+def _spelled(digits: str) -> bytes:
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}".encode()
 
 
 def _windows(data: Any) -> Iterator[bytes]:
@@ -91,11 +106,11 @@ def _windows(data: Any) -> Iterator[bytes]:
         at = end
 
 
-def _drain(window: bytes) -> tuple[bytes, bytes]:
-    if _HOLE in window:
-        return window, b""
+def _drain(window: bytes, own: bytes) -> tuple[bytes, bytes]:
+    if own:
+        window = window.replace(b'd":"' + _spelled(own.hex()) + b'"', b'd":"' + _OWN + b'"')
     parts = _ID.split(window)
-    return _FILLED.join(parts[::2]), unhexlify(b"".join(parts[1::2]).replace(b"-", b""))
+    return (b'd":"' + _HOLE + b'"').join(parts[::2]), unhexlify(b"".join(parts[1::2]).replace(b"-", b""))
 
 
 def _piece_by_piece(text: bytes, ids: bytes, *, last: bool) -> Iterator[Piece]:

@@ -23,6 +23,7 @@ _DIGEST: Final = 16
 SIZE: Final = _HEAD.size + _DIGEST
 _MAGIC: Final = b"TCA1"
 _CHUNK: Final = struct.Struct("<16sI")
+_RECIPE: Final = struct.Struct("<32sQB16s")
 
 #: Flag of a block: packed tightly, in no hurry.
 TIGHT: Final = 1
@@ -150,21 +151,46 @@ def chunks_of(table: bytes) -> Iterator[tuple[bytes, int, int]]:
         at += size
 
 
+#: In a recipe in the place of the digest of a piece's ids: it has none, or it is not to be filled.
+NO_IDS, AS_IT_IS = bytes(16), b"\xff" * 16
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How an original is put together: for each piece the digest of its text and of the ids that stand in it."""
+    """How an original is put together.
+
+    Attributes:
+        own: the id that most of its records carry, or nothing.
+        pieces: for each the digest of its text and of the ids that stand in it.
+    """
 
     key: bytes
     size: int
+    own: bytes
     pieces: tuple[tuple[bytes, bytes], ...]
 
     def pack(self) -> bytes:
         """As bytes."""
-        return self.key + struct.pack("<Q", self.size) + b"".join(a + b for a, b in self.pieces)
+        head = _RECIPE.pack(self.key, self.size, len(self.own), self.own)
+        return head + b"".join(a + b for a, b in self.pieces)
 
     @classmethod
     def unpack(cls, raw: bytes) -> Recipe:
-        """From bytes."""
-        (size,) = struct.unpack_from("<Q", raw, 32)
-        pieces = tuple((raw[i : i + 16], raw[i + 16 : i + 32]) for i in range(40, len(raw), 32))
-        return cls(raw[:32], size, pieces)
+        """From bytes.
+
+        Raises:
+            ValueError: they are too few.
+        """
+        try:
+            key, size, length, own = _RECIPE.unpack_from(raw)
+        except struct.error as error:
+            raise ValueError("cut short") from error
+        pieces = tuple((raw[i : i + 16], raw[i + 16 : i + 32]) for i in range(_RECIPE.size, len(raw), 32))
+        return cls(key, size, own[:length], pieces)
+
+    def chunks(self) -> Iterator[bytes]:
+        """The digests of all chunks, in order."""
+        for text, ids in self.pieces:
+            yield text
+            if ids not in (NO_IDS, AS_IT_IS):
+                yield ids

@@ -25,9 +25,9 @@ from typing import Any, Final
 
 from compressor import disk
 from compressor.archive import _lock, _pack
-from compressor.archive._chunks import fill, pieces
+from compressor.archive._chunks import Piece, fill, own_id, pieces
 from compressor.archive._index import NAME, Index, Spot
-from compressor.archive._pack import Damage, Kind, Recipe
+from compressor.archive._pack import AS_IT_IS, NO_IDS, Damage, Kind, Recipe
 from compressor.archive._squeeze import Squeezer
 from compressor.errors import ArchiveError, Location
 
@@ -103,7 +103,8 @@ class Store:
         recipe = self.recipe(key)
         h = hashlib.sha256()
         for text, ids in recipe.pieces:
-            piece = fill(self._chunk(text, key), self._chunk(ids, key) if any(ids) else b"")
+            filling = None if ids == AS_IT_IS else b"" if ids == NO_IDS else self._chunk(ids, key)
+            piece = fill(Piece(self._chunk(text, key), filling), recipe.own)
             h.update(piece)
             yield piece
         if h.digest() != recipe.key:
@@ -269,21 +270,22 @@ class Store:
             held: set[bytes] = set()
             items: list[tuple[bytes, bytes]] = []
             size = 0
-            for piece in pieces(data):
-                item = []
+            own = own_id(data)
+            for piece in pieces(data, own):
+                names = []
                 for part in (piece.text, piece.ids):
-                    name = hashlib.sha256(part).digest()[:16] if part else bytes(16)
+                    name = hashlib.sha256(part).digest()[:16] if part else AS_IT_IS if part is None else NO_IDS
                     if part and name not in fresh and name not in held and known(name) is None:
                         fresh[name] = part
                         size += len(part)
-                    item.append(name)
-                items.append((item[0], item[1]))
+                    names.append(name)
+                items.append((names[0], names[1]))
                 if size >= BLOCK:
                     pack.block(fresh)
                     held |= fresh.keys()
                     fresh, size = {}, 0
             pack.block(fresh)
-            pack.recipe(Recipe(digest, len(data), tuple(items)))
+            pack.recipe(Recipe(digest, len(data), own, tuple(items)))
 
     @contextmanager
     def appending(self, number: int | None = None, *, tight: bool = False) -> Iterator[Appender]:

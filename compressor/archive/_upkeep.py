@@ -186,7 +186,7 @@ def _rewrite(store: Store, old: list[int], wanted: frozenset[str]) -> None:
     Killed in between, old and new packs stand side by side: everything is there, some of it twice.
     """
     recipes = {key: store.recipe(key) for key in keys(store) if key in wanted}
-    needed = {d: None for r in recipes.values() for piece in r.pieces for d in piece if any(d)}
+    needed = {digest: None for r in recipes.values() for digest in r.chunks()}
     number = _target(store, old)
     for group in _groups(store, needed, frozenset(old)):
         with store.appending(number, tight=True) as pack:

@@ -23,18 +23,18 @@ Examples:
   compress restore session.compact.jsonl --message '#12'
 """,
 )
-@click.argument("output", metavar="OUTPUT")
+@click.argument("file", metavar="OUTPUT")
 @take("archive", "format", "map", "json")
-def command(options: Options, output: str) -> None:
+def command(options: Options, file: str) -> None:
     """Show what each line of the brief in OUTPUT rests on, and for each message that is gone why it is.
 
     A line's messages are those that it cites, shown as they are in the original.
     """
     from compressor.explain import explain
 
-    found = explain(output, options)
+    found = explain(file, options)
     if options.json:
-        write_json({"path": output, "sessions": [_data(e) for e in found]})
+        write_json({"path": file, "sessions": [_data(e) for e in found]})
         return
     for e in found:
         _show(e)
