@@ -387,7 +387,7 @@ MARK_PREFIX: Final = "[transcript-compressor "
 
 
 def digest_messages(messages: Sequence[Message]) -> str:
-    """sha256 (hex, 32 digits) of roles and visible texts: what a mark says its output held."""
+    """Start of the sha256 (hex, 16 digits) of roles and visible texts: what a mark says its output held."""
     h = hashlib.sha256()
     for m in messages:
         h.update(m.role.encode())
@@ -399,7 +399,7 @@ def digest_messages(messages: Sequence[Message]) -> str:
                 text = "\n".join(line for line in text.split("\n") if not line.startswith(MARK_PREFIX))
             h.update(b"\x00" + text.encode("utf-8", "surrogatepass"))
         h.update(b"\x01")
-    return h.hexdigest()[:32]
+    return h.hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from compressor import plugins, reading, verify
 from compressor.archive import Store
 from compressor.formats._records import Source
-from compressor.model import Compaction, Finding, Level, Transcript, Verdict
+from compressor.model import Compaction, Finding, Level, Transcript
 from compressor.redact import redacted
 from compressor.regrowth import already_done, originals
 from compressor.result import SessionResult
@@ -82,35 +82,40 @@ def _write_and_verify(
         with clock.stage("write"):
             data: bytes = fmt.write(transcript, changes).data
         with clock.stage("verify"):
-            again = reading.read(
-                Source(transcript.path, data), format=transcript.format, options=settings.format_options
-            )
+            source = Source(transcript.path, data)
+            again = reading.read(source, format=transcript.format, options=settings.format_options)
             if baseline is None:
                 baseline = list(fmt.check(transcript))
             integrity = list(fmt.check(again))
-            failed = False
-            for i in list(changes):
-                work = works[i]
-                if i in proven:
-                    continue
-                output = again.sessions[i] if i < len(again.sessions) else None
-                found = (
-                    work.compare(output, baseline, integrity)
-                    if output is not None
-                    else [Finding("mark", Level.ERROR, "the session is not in the output")]
-                )
-                if not verify.errors(found):
-                    work.findings = found
-                    proven.add(i)
-                    continue
-                failed = True
-                change = work.again(verify.errors(found))
-                if change is not None:
-                    changes[i] = change
-                    continue
-                del changes[i]
-                work.findings = found
-                work.verdict, work.reason = Verdict.REVERTED, verify.errors(found)[0].message
-        if not failed:
+            wrong = {
+                i: found
+                for i in changes
+                if i not in proven and (found := _wrong(works[i], again, i, baseline, integrity)) is not None
+            }
+        proven |= changes.keys() - wrong.keys()
+        if not wrong:
             return data, changes, again
+        for i, found in wrong.items():
+            change = works[i].again(found) if found else None
+            if change is not None:
+                changes[i] = change
+                continue
+            del changes[i]
+            if found:
+                works[i].revert(found)
     return None, changes, None
+
+
+def _wrong(
+    work: Work, again: Transcript, position: int, baseline: list[Finding], integrity: list[Finding]
+) -> list[Finding] | None:
+    """The errors of a session's output; empty if it is right but saves nothing; None if it may be published."""
+    if position >= len(again.sessions):
+        return [Finding("mark", Level.ERROR, "the session is not in the output")]
+    found = work.compare(again.sessions[position], baseline, integrity)
+    if errors := verify.errors(found):
+        return errors
+    if work.saves_nothing():
+        return []
+    work.findings = found
+    return None

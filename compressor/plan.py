@@ -104,10 +104,11 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Open:
-    """A part that may be cut: by which edit, and which stretches must stay (facts)."""
+    """A part that may be cut: by which edit, what is left of its tokens, and which stretches must stay (facts)."""
 
     edit: Edit
     competes: bool
+    rest: float = 0.0
     forced: list[Span] = field(default_factory=list)
 
 
@@ -223,8 +224,9 @@ class Plan:
         cost = kept + (0 if part.type is PartType.TEXT else HEADER)
         if cost >= tokens and edit.loss is not Loss.NOTES:
             return
+        opened.rest = min(cost, tokens)
         self._opened[part.ordinal] = opened
-        self._fixed -= max(0.0, tokens - cost)
+        self._fixed -= tokens - opened.rest
         self._release(q.layers.units[part.message])
 
     def _forced(self, part: Part, edit: Edit, pasted: tuple[Span, ...] | None) -> list[Span]:
@@ -258,10 +260,10 @@ class Plan:
         self._fixed -= sum(q.frames[m.index] for m in self._left(unit))
         for p in self._parts(unit):
             opened = self._opened.get(p.ordinal)
-            if p.type in VISIBLE and opened is None:
+            if opened is not None:
+                self._fixed -= opened.rest
+            elif p.type in VISIBLE:
                 self._fixed -= q.counts[p.ordinal]
-            elif opened is not None and p.type not in (PartType.TEXT, PartType.IMAGE):
-                self._fixed -= HEADER
 
     def _may_leave(self, part: Part) -> bool:
         if part.ordinal in self._q.frozen or part.ordinal in self._facts_of:

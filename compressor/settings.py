@@ -54,7 +54,7 @@ class Settings:
             __version__, self.preset.digest, self.encoding, self.summarizer, dict(self.summarizer_options), self.budget,
             self.ratio, self.focus, self.pins, facts, self.new_id, dict(self.format_options), self.redact,
         )  # fmt: skip
-        return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()[:32]
+        return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()[:16]
 
 
 class Clock:

@@ -46,6 +46,8 @@ BRIEF_SHARE: Final = 0.12
 BRIEF_MOST: Final = 0.40
 #: The brief gets at least this many tokens, as far as `BRIEF_MOST` allows.
 BRIEF_LEAST: Final = 500
+#: Tokens of the mark, in formats that have no field for it.
+MARK_TOKENS: Final = 60
 
 
 class Work:
@@ -165,6 +167,13 @@ class Work:
         held = sum(r.end - r.start for r in self.transcript.records if r.index in records)
         return held * 2 > len(self.transcript.raw)
 
+    def saves_nothing(self) -> bool:
+        """Whether the output would cost its reader as much as the original; then that stays."""
+        if self.after < max(self.whole, self.live) or self._mostly_pictures():
+            return False
+        self.reason = "an edit would save nothing"
+        return True
+
     def again(self, findings: Sequence[Finding]) -> Compaction | None:
         """The next change to try after these findings; None when there is nothing left to try."""
         missing = {(f.check, f.fact) for f in findings}
@@ -257,7 +266,7 @@ class Work:
 
     def _compaction(self) -> Compaction | None:
         brief = summarize.carry(self._brief, self._carried)
-        room = max(0, self.target - self.count(briefs.render(brief, self.language, self.session)))
+        room = max(0, self.target - MARK_TOKENS - self.count(briefs.render(brief, self.language, self.session)))
         with self.clock.stage("plan"):
             self.outcome = self._plan.settle(room)
         brief = replace(brief, findings=(*brief.findings, *self.outcome.excerpts))
@@ -265,8 +274,7 @@ class Work:
         self.brief_text = text
         # the excerpts are in both
         self.after = self.outcome.tokens + self.target - room
-        if self.after >= self.whole and self.live <= self.after and not self._mostly_pictures():
-            self.reason = "an edit would save nothing"
+        if self.saves_nothing():
             return None
         expected = self._expected(self.outcome)
         mark = Mark(
@@ -326,13 +334,18 @@ class Work:
         comparison = Comparison(
             original=self.session, output=output, facts=self.ledger.facts, layers=self.layers.layer,
             tokens_original=self.whole, tokens_live=self.live, tokens_output=self.after, ours=True,
-            baseline=baseline, integrity=integrity,
+            baseline=baseline, integrity=integrity, raw=self.transcript.raw,
         )  # fmt: skip
         found = list(verify.run(comparison, self.settings.preset))
         mark = output.mark
         if mark is None or state(output)[0] != "pure":
             found.append(Finding("mark", Level.ERROR, "the output does not read back as it was written"))
         return found + self._budget_findings()
+
+    def revert(self, errors: Sequence[Finding]) -> None:
+        """Keep the session whole, and say why."""
+        self.findings = list(errors)
+        self.verdict, self.reason = Verdict.REVERTED, errors[0].message
 
     def _budget_findings(self) -> list[Finding]:
         found = []

@@ -22,7 +22,7 @@ from compressor.formats._records import Source
 from compressor.model import Compaction, Mark, Origin, PartType, Transcript
 
 TOP = Path(__file__).parents[2]
-MARK = Mark(options="0f" * 16, tokens=4321, generation=1, archive="ab" * 32, messages=3, digest="cd" * 16)
+MARK = Mark(options="0f" * 8, tokens=4321, generation=1, archive="ab" * 32, messages=3, digest="cd" * 8)
 BRIEF = '# Brief\n\nDo not touch `main`; 不要删除 the log. \\ " \u2028 done'
 
 

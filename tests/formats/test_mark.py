@@ -10,7 +10,7 @@ from compressor.formats import _mark, openai_chat
 from compressor.formats._records import Source
 from compressor.model import MARK_PREFIX, Mark, Origin, digest_messages
 
-MARK = Mark(options="5f" * 16, tokens=120_000, generation=1, archive="ab" * 32, messages=14, digest="cd" * 16)
+MARK = Mark(options="5f" * 8, tokens=120_000, generation=1, archive="ab" * 32, messages=14, digest="cd" * 8)
 
 
 def packed(text: str) -> str:
