@@ -100,11 +100,12 @@ def escapes_in(text: str) -> bool:
 
 def _separators(text: str, start: int) -> tuple[str, str]:
     """What stands between items, and between key and value: from the first object at or below `start`."""
-    at = start
+    at = inner = start
     while text[at : at + 1] == "[":
-        at = _skip(text, at + 1)
+        at, inner = _skip(text, at + 1), at
     if text[at : at + 1] != "{":
-        return ",", ":"
+        items = list(_elements(text, inner).values()) if text[inner : inner + 1] == "[" else []
+        return (text[items[0].end : items[1].start] if len(items) > 1 else ","), ":"
     members = list(_members(text, at).values())
     if not members:
         return ",", ":"

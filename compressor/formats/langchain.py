@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from compressor.formats import _document
+from compressor.formats import _document, _mark
 from compressor.formats._lists import Item
 from compressor.formats._messages import (
     State,
@@ -255,7 +255,7 @@ def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
     usual: dict[str, Any] = {"additional_kwargs": {}, "response_metadata": {}, "name": None, "example": False}
     fields |= {key: value for key, value in usual.items() if key in body}
     if name_of(body.get("id")):
-        fields["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, text))
+        fields["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, _mark.split(text)[0]))
     if path == ("kwargs",):
         fields = {**fields, "type": "human"} if "type" in body else fields
         cls = "HumanMessageChunk" if kind.endswith("Chunk") and "type" not in body else "HumanMessage"

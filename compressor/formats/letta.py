@@ -2,8 +2,8 @@
 
 A user's words and a tool's return are packed as JSON text in the message's text; the part is the text inside.
 What is not in context is history that the agent no longer sends. A message that leaves goes out of
-`in_context_message_ids` too; the brief takes the place of the first of them, packed as the agent's own
-`system_alert`. Blocks, tools and files are never touched.
+`in_context_message_ids` too, and what stays is in it; the brief is packed as the agent's own `system_alert`.
+Blocks, tools and files are never touched.
 """
 
 from __future__ import annotations
@@ -213,30 +213,20 @@ def _new_id(session: Session) -> str:
 
 
 def _context(session: Session, change: Compaction, editor: Callable[[int], Editor]) -> None:
-    """Keep the list of what is in context: without what left, with the brief."""
-    record = session.messages[0].record
+    """What stays is in context, in order, the brief among it: the file holds no other history any more."""
     agent: PathSteps = session.meta["list"][:-1]
-    edit = editor(record)
-    path = (*agent, _IN_CONTEXT)
+    edit = editor(session.messages[0].record)
     if not _has_list(edit, agent):
         return
-    listed = [_id(edit.source((*path, i))) for i in edit.children(path)]
-    gone = {session.messages[i].id for i in change.dropped}
     position = _document.seam(session, change)
-    later = {m.id for m in session.messages[position:] if m.index not in change.dropped}
-    for i, id_ in enumerate(listed):
-        if id_ in gone:
-            edit.delete((*path, i))
-    edit.insert(path, next((i for i, id_ in enumerate(listed) if id_ in later), len(listed)), _new_id(session))
+    kept = [m for m in session.messages if m.index not in change.dropped]
+    before = [m.id for m in kept if m.index < position]
+    after = [m.id for m in kept if m.index >= position]
+    edit.set((*agent, _IN_CONTEXT), [*before, _new_id(session), *after])
 
 
 def _has_list(edit: Editor, agent: PathSteps) -> bool:
     return _IN_CONTEXT in edit.children(agent) and edit.source((*agent, _IN_CONTEXT)).startswith("[")
-
-
-def _id(source: str) -> str:
-    """The id that a JSON string literal holds."""
-    return source.strip('"')
 
 
 def check(transcript: Transcript) -> Iterator[Finding]:
