@@ -28,6 +28,7 @@ from compressor.model import (
     Mark,
     Message,
     Origin,
+    Part,
     PartType,
     Role,
     Session,
@@ -332,7 +333,7 @@ class Work:
             if m.live and not m.abandoned
         )
         comparison = Comparison(
-            original=self.session, output=output, facts=self.ledger.facts, layers=self.layers.layer,
+            original=self.session, output=self._claims(output), facts=self.ledger.facts, layers=self.layers.layer,
             tokens_original=self.whole, tokens_live=self.live, tokens_output=self.after, ours=True,
             baseline=baseline, integrity=integrity, raw=self.transcript.raw,
         )  # fmt: skip
@@ -341,6 +342,23 @@ class Work:
         if mark is None or state(output)[0] != "pure":
             found.append(Finding("mark", Level.ERROR, "the output does not read back as it was written"))
         return found + self._budget_findings()
+
+    def _claims(self, output: Session) -> Session:
+        """The output without what is nobody's claim: cited slices of the original in the brief, pictures' placeholders."""
+        excerpts = self.outcome.excerpts if self.outcome else ()
+        lines = set(briefs.render(Brief(findings=excerpts), self.language, self.session).split("\n")[1:])
+        pictures = {f"[image: {p.text}]" for p in self.session.parts if p.type is PartType.IMAGE}
+
+        def claimed(part: Part) -> Part:
+            if part.text in pictures:
+                return replace(part, text="")
+            if part.message != output.brief or not excerpts:
+                return part
+            return replace(part, text="\n".join(x for x in part.text.split("\n") if x not in lines or x[:2] != "- "))
+
+        parts = tuple(map(claimed, output.parts))
+        messages = tuple(replace(m, parts=tuple(parts[p.ordinal] for p in m.parts)) for m in output.messages)
+        return replace(output, messages=messages, parts=parts)
 
     def revert(self, errors: Sequence[Finding]) -> None:
         """Keep the session whole, and say why."""
