@@ -133,6 +133,11 @@ class Compared:
         return squeeze(self.original_text)
 
     @cached_property
+    def tools(self) -> frozenset[str]:
+        """The names of the tools that the original calls, in lower case."""
+        return frozenset(call.name.lower() for call in self.original.calls)
+
+    @cached_property
     def original_lower(self) -> str:
         return self.original_text.lower()
 
@@ -224,7 +229,8 @@ class Compared:
 
     def has_word(self, word: str) -> bool:
         """Whether the original has this word or name, whatever its letter case."""
-        return _bordered(word.lower(), self.original_lower) or self._in_file(word)
+        lower = word.lower()
+        return lower in self.tools or _bordered(lower, self.original_lower) or self._in_file(word)
 
     def _in_file(self, word: str) -> bool:
         """The word in the file's own fields (ids, names of arguments, branches, times), as it is written."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from typing import Final
 
 from compressor.checks._pairs import Pair
+from compressor.checks._statements import Statement
 from compressor.checks._terms import terms
 from compressor.guards._data import load
+
+_NOT: Final = re.compile(r"\b(?:not|no|never|cannot|without)\b|n['’]t\b|[不没未无]", re.IGNORECASE)
 
 
 @cache
@@ -38,8 +43,17 @@ def opposed(pair: Pair) -> tuple[str, str] | None:
     only_new = pair.new.bag - pair.old.bag
     for word in sorted(only_new):
         for other in sorted(table.get(word, frozenset()) & only_old):
-            return _written(pair.old.text, other), _written(pair.new.text, word)
+            if _negated(pair.old, other) == _negated(pair.new, word):
+                return _written(pair.old.text, other), _written(pair.new.text, word)
     return None
+
+
+def _negated(statement: Statement, term: str) -> bool:
+    """Whether a word stands in a clause that denies it."""
+    at = next((a for a, _, t in terms(statement.text) if t == term), 0)
+    if any(c.polarity == "-" and c.start <= at < c.end for c in statement.clauses):
+        return True
+    return bool(_NOT.search(statement.text[max(0, at - 16) : at]))
 
 
 def _written(text: str, term: str) -> str:

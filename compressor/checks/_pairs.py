@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from compressor.checks._compared import Compared
-from compressor.checks._statements import Statement
+from compressor.checks._statements import Statement, pieces
 
 _KEY: Final = "pairs"
 #: Below this share of the words' weight two statements speak of different things.
@@ -35,22 +35,27 @@ class Pair:
 
 
 def pairs(compared: Compared) -> list[tuple[Statement, list[Pair]]]:
-    """Each new statement with its nearest ones of the original, likest first."""
+    """Each new statement (and each of its clauses) with its nearest ones of the original, likest first."""
     known = compared.comparison.shared.get(_KEY)
     if known is None:
-        known = compared.comparison.shared[_KEY] = [(s, _near(s, compared)) for s in compared.new]
+        known = [(p, _near(p, compared)) for s in compared.new for p in pieces(s)]
+        compared.comparison.shared[_KEY] = known
     assert isinstance(known, list)
     return known
 
 
 def _near(statement: Statement, compared: Compared) -> list[Pair]:
-    out = []
-    for share, other in compared.evidence(statement):
-        if share >= _SUBJECT:
-            whole = compared.index.weigh(other.bag)
-            tight = compared.index.weigh(other.bag & statement.bag) / whole if whole else 0.0
-            out.append(Pair(statement, other, share, tight))
-    return sorted(out, key=lambda p: -p.likeness)
+    found = [compare(statement, other, compared) for share, other in compared.evidence(statement) if share >= _SUBJECT]
+    return sorted(found, key=lambda p: -p.likeness)
+
+
+def compare(statement: Statement, other: Statement, compared: Compared) -> Pair:
+    """A statement beside the likest clause of another one."""
+    made = [
+        Pair(statement, p, covered(statement.bag, p.bag, compared), covered(p.bag, statement.bag, compared))
+        for p in pieces(other)
+    ]
+    return max(made, key=lambda p: p.likeness)
 
 
 def covered(words: frozenset[str], by: frozenset[str], compared: Compared) -> float:

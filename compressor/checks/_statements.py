@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from compressor.model import VISIBLE, Message, Origin, Part, PartType, Role, Ses
 
 #: Longer lines are data and no statement.
 _LINE: Final = 600
+_CLAUSE: Final = re.compile(r"[;；，]\s*|[,:]\s+|：\s*|\.\s+(?=[a-z\u4e00-\u9fff])|\s[—–]\s")
+_LEAST: Final = 2
 #: So many lines of one tool result are looked at, from each end.
 _LINES: Final = 4_000
 
@@ -58,6 +61,24 @@ class Statement:
     @property
     def speaker(self) -> Origin:
         return self.message.origin
+
+
+def pieces(statement: Statement) -> list[Statement]:
+    """The statement, and its clauses where it has several."""
+    text = statement.text
+    borders = [m.span() for m in _CLAUSE.finditer(text)]
+    if not borders:
+        return [statement]
+    out = [statement]
+    start = 0
+    for a, b in (*borders, (len(text), len(text))):
+        part = Statement(
+            statement.message, statement.part, statement.start + start, statement.start + a, statement.prose
+        )
+        if a > start and len(part.bag) >= _LEAST:
+            out.append(part)
+        start = b
+    return out
 
 
 def cut(message: Message, part: Part, *, lines: int = _LINES) -> list[Statement]:

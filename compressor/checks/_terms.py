@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from compressor.guards._cues import cues
-from compressor.guards._data import CJK, languages
-from compressor.guards.negation import stem
+from compressor.guards._data import CJK, languages, load
 
 #: (start, end, normal form)
 Term = tuple[int, int, str]
@@ -18,8 +17,10 @@ _TOKEN: Final = re.compile(rf"[{CJK}]+|[^\W_]+(?:['’][^\W_]+)?", re.UNICODE)
 _HAN: Final = re.compile(f"[{CJK}]")
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 #: Characters that join words and mean nothing by themselves, beside those of the cue files.
-_JOINTS: Final = frozenset("由让使而其之已约该此并且及或")
+_JOINTS: Final = frozenset("由让使而其之已经约该此并且及或不没未无别勿可以必须务应仍尚正")
 _SPACES: Final = re.compile(r"\s+")
+_SHORT, _ROOT = 4, 3
+_ENDINGS: Final = ("ing", "ies", "ied", "ed", "es", "s", "e")
 #: Longer runs without a break are data.
 _LONGEST: Final = 60
 
@@ -59,20 +60,44 @@ def terms(text: str) -> tuple[Term, ...]:
     return tuple(out)
 
 
+@cache
+def _irregular() -> dict[str, str]:
+    forms: dict[str, str] = load("forms")["irregular"]
+    return forms
+
+
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    return stem(word.split("'", maxsplit=1)[0].split("’", maxsplit=1)[0])
+    """The word without its endings, so that its forms are one term."""
+    word = word.split("'", 1)[0].split("’", 1)[0]
+    word = _irregular().get(word, word)
+    if len(word) < _SHORT or not word.isalpha() or not word.isascii():
+        return word
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _ROOT:
+            word = word[: -len(ending)]
+            break
+    if word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word[:-1] + "i" if word.endswith("y") and len(word) > _ROOT else word
 
 
 def _pairs(run: str, start: int) -> Iterable[Term]:
+    """Pairs of characters between those that only join words; what stands alone between two is a term itself."""
     drop = _function_han()
-    if len(run) == 1:
-        if run not in drop:
-            yield start, start + 1, run
-        return
-    for i in range(len(run) - 1):
-        if run[i] not in drop and run[i + 1] not in drop:
+    at, size = 0, len(run)
+    while at < size:
+        if run[at] in drop:
+            at += 1
+            continue
+        end = at
+        while end < size and run[end] not in drop:
+            end += 1
+        if end - at == 1:
+            yield start + at, start + end, run[at]
+        for i in range(at, end - 1):
             yield start + i, start + i + 2, run[i : i + 2]
+        at = end
 
 
 def bag(text: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from compressor.checks import _compared
 from compressor.checks._compared import Compared, distinct, error, shown, where
 from compressor.checks._opposites import contraries, opposed
-from compressor.checks._pairs import Pair, covered, pairs
+from compressor.checks._pairs import Pair, compare, covered, pairs
 from compressor.checks._statements import Statement, is_speech
 from compressor.checks._terms import bag, bare
 from compressor.guards.negation import NEGATION, Clause
@@ -35,14 +35,28 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
 
 
 def _all(compared: Compared) -> Iterator[Finding]:
-    for statement, near in pairs(compared):
-        if not statement.prose or not near:
+    orders = _orders(compared)
+    for statement, close in pairs(compared):
+        if not statement.prose:
             continue
+        said = [compare(statement, o, compared) for o, words in orders if words & statement.bag]
+        near = [*close, *said]
         for pair in near:
             words = contradiction(pair, compared)
             if words and not _supported(pair, near, compared):
                 yield _finding(pair, words, compared)
                 break
+
+
+def _orders(compared: Compared) -> list[tuple[Statement, frozenset[str]]]:
+    """What people and the system forbid or demand, with the words of those clauses."""
+    out = []
+    for statement in compared.index.statements:
+        if statement.prose and statement.message.role in (Role.USER, Role.SYSTEM):
+            words = [bag(statement.text[c.start : c.end]) for c in statement.clauses if c.sort != NEGATION]
+            if words:
+                out.append((statement, frozenset[str]().union(*words)))
+    return out
 
 
 def contradiction(pair: Pair, compared: Compared) -> tuple[str, str] | None:
@@ -76,7 +90,9 @@ def _denied(clause: Clause, side: Statement, other: Statement, pair: Pair, compa
 
 def _about(words: frozenset[str], other: Statement, compared: Compared) -> bool:
     """Whether the other side speaks of all that the clause speaks of."""
-    if len(words) < _LEAST or covered(words, other.bag, compared) < (_SAME if len(words) > _SHORT else 1):
+    if len(words) < _LEAST and not compared.is_rare(words):
+        return False
+    if covered(words, other.bag, compared) < (_SAME if len(words) > _SHORT else 1):
         return False
     return max(words, key=lambda w: (compared.index.weigh((w,)), w)) in other.bag
 

@@ -23,7 +23,8 @@ from compressor.model import Comparison, Finding
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
 
 _LIST_MARK: Final = re.compile(
-    r"^\s*(?:#{1,6}\s+)?(?:[-*+]\s+)?(?:\*{1,2})?(?:(?:step|phase|part|第)\s*)?\(?\d{1,3}[.)、:：\s]", re.IGNORECASE
+    r"^\s*(?:#{1,6}\s+)?(?:[-*+]\s+)?(?:\*{1,2})?(?:(?:step|phase|part|item|task|第)\s*\d{1,3}|\(?\d{1,3}[.)、:：](?!\d))",
+    re.IGNORECASE,
 )
 
 

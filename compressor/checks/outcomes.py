@@ -11,6 +11,7 @@ from compressor.checks._compared import Compared, distinct, error, shown, where
 from compressor.checks._pairs import covered, pairs
 from compressor.checks._statements import Statement, is_speech
 from compressor.checks._terms import bag
+from compressor.guards.numbers import numbers
 from compressor.guards.outcomes import DONE, FAILED, PENDING, Outcome, outcomes
 from compressor.model import Comparison, Finding
 
@@ -59,34 +60,34 @@ def _otherwise(
     subject = _subject(told, statement)
     if not subject or told.status == PENDING:
         return None
-    contrary: tuple[Statement, Outcome] | None = None
-    for other in sorted(near, key=lambda s: (s.part.ordinal, s.start)):
+    best: tuple[float, int, Statement, Outcome] | None = None
+    for order, other in enumerate(sorted(near, key=lambda s: (s.part.ordinal, s.start))):
         if not other.prose or not is_speech(other.message):
             continue
         for outcome in outcomes(other.text):
             theirs = _subject(outcome, other)
-            if not _is_same(subject, theirs, _LEAST_SHARE.get(outcome.status, _SAME), compared):
-                continue
-            if outcome.status == told.status or outcome.cue.lower() in statement.text.lower():
-                return None
-            contrary = (other, outcome)
-    if contrary is None or {told.status, contrary[1].status} == {FAILED, PENDING}:
+            least = _LEAST_SHARE.get(outcome.status, _SAME)
+            likeness = _likeness(subject, theirs, least, compared)
+            if likeness and (best is None or (likeness, order) >= best[:2]):
+                best = (likeness, order, other, outcome)
+    if best is None or best[3].status == told.status or {told.status, best[3].status} == {FAILED, PENDING}:
         return None
-    return contrary
+    return None if best[3].cue.lower() in statement.text.lower() else best[2:]
 
 
 def _subject(outcome: Outcome, statement: Statement) -> frozenset[str]:
     """What it happened to: the words of the clause without those that say how it ended."""
     clause = statement.text[outcome.start : outcome.end]
-    return bag(clause) - bag(outcome.cue)
+    ordinals = {f"#{n.value}" for n in numbers(clause) if n.kind == "ordinal"}
+    return (bag(clause) - bag(outcome.cue)) | ordinals
 
 
-def _is_same(subject: frozenset[str], theirs: frozenset[str], least: float, compared: Compared) -> bool:
-    """Whether two outcomes are of one thing: one side may say more of it (why, how often)."""
+def _likeness(subject: frozenset[str], theirs: frozenset[str], least: float, compared: Compared) -> float:
+    """How far two outcomes are of one thing, 0 for not: one side may say more of it (why, how often)."""
     if not theirs or (min(len(theirs), len(subject)) < _LEAST and not compared.is_rare(theirs & subject)):
-        return False
+        return 0.0
     shares = covered(subject, theirs, compared), covered(theirs, subject, compared)
-    return max(shares) >= _SAME and min(shares) >= least
+    return round(sum(shares), 1) if max(shares) >= _SAME and min(shares) >= least else 0.0
 
 
 _NAMES: Final = {DONE: "done", FAILED: "failed", PENDING: "still to do"}

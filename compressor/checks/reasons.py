@@ -22,6 +22,8 @@ _TOLD: Final = 0.6
 _REASON: Final = 0.3
 _LEAST: Final = 2
 _AROUND: Final = 240
+#: A longer cue has a gap with words of the decision in it.
+_GAP: Final = 3
 #: The next sentence tells the reason, or this one draws on the last.
 _GOES_ON: Final = re.compile(
     r"[\s.;,—–(-]*(?:this|that|it|the reason|reason|why)\b|[\s。；，（]*(?:这|原因|理由)", re.IGNORECASE
@@ -69,7 +71,8 @@ def _told(part: Part, span: DecisionSpan, compared: Compared) -> Statement | Non
     """The new statement that tells the decision and, all around, not its reason."""
     reason = bag(part.text[span.reason : span.reason_end])
     rest = part.text[span.start : span.reason] + " " + part.text[span.reason_end : span.end]
-    decision = bag(rest.replace(span.cue, " ")) - reason
+    decision = bag(rest.replace(span.cue, " ") if span.cue.count(" ") < _GAP else rest)
+    reason -= decision
     if len(decision) < _LEAST or not reason:
         return None
     without: Statement | None = None
