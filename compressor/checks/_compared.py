@@ -39,7 +39,7 @@ _THIRD_PERSON: Final = re.compile(r"\b(?:the|our) (?:user|customer|assistant|age
 #: A cited message speaks of a statement when it has more than this share of its words.
 _CLEAR: Final = 0.5
 #: A word is rare when it weighs so much of what a word can weigh.
-_RARE: Final = 0.5
+_RARE: Final = 0.4
 #: So many lines of a cited tool result are looked at, from each end.
 _CITED_LINES: Final = 300
 #: Shorter words are not looked for in the file's invisible fields.
