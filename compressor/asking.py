@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+#: Seconds that a session may wait for a model, if nothing else is said.
+DEADLINE: Final = 600.0
 
 #: `live` asks now; `plan` only reckons what asking would cost; `batch` writes requests down, to be answered later.
 AskMode = Literal["live", "plan", "batch"]
@@ -59,7 +62,7 @@ class Terms:
     price: Price | None = None
     max_cost: float | None = None
     max_tokens: int | None = None
-    deadline: float = 600.0
+    deadline: float = DEADLINE
     concurrency: int = 1
     rpm: float = 0.0
     tpm: float = 0.0
@@ -76,7 +79,7 @@ class Usage:
         retries: requests that were sent again.
         cached: of `given`, what came out of the provider's prompt cache.
         cost: None: the price is not known.
-        planned: requests that would be sent, with the tokens and the cost of `plan` mode in the fields above.
+        planned: requests that would be sent, with the tokens and the cost of `plan` mode in the other fields.
     """
 
     requests: int = 0
@@ -126,6 +129,7 @@ class Journal:
         proposals: of the newest brief.
         shortened: parts (`#message.part`) of which the model was shown the beginning, the end and what matters.
         unseen: parts that it was not shown.
+        waited: seconds that the session has spent with the model.
         state: the summarizer's own, from one attempt to the next.
     """
 
@@ -135,4 +139,5 @@ class Journal:
     proposals: tuple[Proposal, ...] = ()
     shortened: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    waited: float = 0.0
     state: Any = None

@@ -103,7 +103,7 @@ class Task:
     focus: str = ""
     value: Mapping[str, float] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
-    terms: Terms = Terms()
+    terms: Terms = field(default_factory=Terms)
     journal: Journal = field(default_factory=Journal, compare=False, repr=False)
 
 

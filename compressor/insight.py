@@ -103,8 +103,5 @@ def handover(session: Session, settings: Settings) -> str:
         focus=settings.focus,
         value=scan(session, settings.focus).value,
     )
-    for name, options in summarize.attempts(settings.summarizer, settings.summarizer_options, 0):
-        attempt = summarize.ask(name, options, task)
-        if not isinstance(attempt, str):
-            return briefs.render(attempt.brief, tongue, session)
-    return ""
+    asking = summarize.Asking(settings.summarizer, settings.summarizer_options, 0, settings.terms)
+    return briefs.render(asking.brief, tongue, session) if asking.next(task) else ""

@@ -20,7 +20,7 @@ from compressor.errors import ConfigError, Location
 if TYPE_CHECKING:
     from compressor.pipeline import Settings
 
-Kind = Literal["text", "name", "path", "count", "number", "flag", "pairs", "age"]
+Kind = Literal["text", "name", "path", "count", "number", "flag", "pairs", "age", "amount"]
 
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"", "0", "false", "no", "off"})
@@ -78,6 +78,28 @@ class Options:
     summarizer_option: Annotated[Mapping[str, Any], Spec("An option of the summarizer.", "pairs", many=True)] = field(
         default_factory=dict
     )
+    model: Annotated[
+        str, Spec("The model that writes the brief: its provider's name for it, or a .gguf file.", metavar="NAME")
+    ] = ""
+    base_url: Annotated[str, Spec("Address of the model's endpoint, its provider's own otherwise.", metavar="URL")] = ""
+    cassette: Annotated[
+        Path | None, Spec("Record the model's answers here; --summarizer replay reads them.", "path")
+    ] = None
+    max_cost: Annotated[
+        float | None, Spec("Stop before the models of this run cost more, in the price table's currency.", "amount")
+    ] = None
+    max_tokens: Annotated[int | None, Spec("Stop before the models of this run use more tokens.", "count")] = None
+    prices: Annotated[Path | None, Spec("A price table of your own, asked before the one that ships.", "path")] = None
+    concurrency: Annotated[int | None, Spec("How many requests to a model at once.  [default: 4]", "count")] = None
+    rpm: Annotated[int | None, Spec("Requests to a model per minute, at most.", "count")] = None
+    tpm: Annotated[int | None, Spec("Tokens to and from a model per minute, at most.", "count")] = None
+    deadline: Annotated[
+        float | None, Spec("How long a session may wait for a model, all in all (90s, 10m).  [default: 10m]", "age")
+    ] = None
+    batch: Annotated[
+        bool,
+        Spec("Hand the requests to the provider's batch endpoint; `compress batch` does the rest.", "flag", once=True),
+    ] = False
     focus: Annotated[str, Spec("Words that matter now: what matches them is kept first.", metavar="TEXT")] = ""
     pin: Annotated[_Texts, Spec("Keep every part that holds this text, as it is.", many=True, metavar="TEXT")] = ()
     facts: Annotated[
@@ -216,6 +238,8 @@ def _single(name: str, spec: Spec, value: Any, said: Said) -> Any:
             return _path(name, value, said)
         case "age":
             return _age(name, value, at)
+        case "amount":
+            return _amount(name, value, at)
         case "name":
             return _name(name, spec, value, at)
     if not isinstance(value, str):
@@ -239,6 +263,16 @@ def _number(name: str, kind: str, value: Any, at: Location | None) -> int | floa
         raise _wrong(name, value, wanted, at) from None
     if isinstance(value, bool) or not 1 <= number < 1e15 or (kind == "count" and not isinstance(number, int)):
         raise _wrong(name, value, wanted, at)
+    return number
+
+
+def _amount(name: str, value: Any, at: Location | None) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if isinstance(value, bool) or not 0 < number < 1e15:
+        raise _wrong(name, value, "a number above 0", at)
     return number
 
 
@@ -315,20 +349,23 @@ def _wrong(name: str, value: Any, wanted: str, at: Location | None) -> ConfigErr
     )
 
 
-def settings(options: Options) -> Settings:
+def settings(options: Options, *, asking: bool = True) -> Settings:
     """What the engine is told.
+
+    Args:
+        asking: a summarizer will be asked, so it must be able to work.
 
     Raises:
         ConfigError: a preset or rule file is wrong.
     """
+    from compressor import asked
+    from compressor.asking import Terms
     from compressor.pipeline import Settings
     from compressor.rules import load_preset
 
     preset = load_preset(options.preset, options.rules)
-    of_preset = preset.summarizer_options if options.summarizer in {"", preset.summarizer} else {}
-    summarizer = options.summarizer or preset.summarizer
-    summarizer_options = {**of_preset, **options.summarizer_option}
-    _check_summarizer(summarizer, summarizer_options)
+    summarizer, summarizer_options = asked.summarizer(options, preset)
+    terms = asked.terms(options, summarizer, summarizer_options) if asking else Terms()
     if options.facts is not None:
         from compressor.ledger import from_file
 
@@ -348,16 +385,5 @@ def settings(options: Options) -> Settings:
         format_options=options.map,
         archive=options.archive,
         redact=options.redact,
+        terms=terms,
     )
-
-
-def _check_summarizer(name: str, said: Mapping[str, Any]) -> None:
-    from compressor import plugins, schemacheck
-    from compressor.yamlfile import Document
-
-    try:
-        schemacheck.check(
-            Document("", "", dict(said)), plugins.load("summarizers", name).OPTIONS, (), f"summarizer {name}"
-        )
-    except ConfigError as error:
-        raise ConfigError(f"summarizer-option: {error.message}", hint=error.hint) from error

@@ -85,6 +85,7 @@ def session(r: SessionResult) -> dict[str, Any]:
         "salient": {"total": r.salient_total, "kept": r.salient_kept},
         "findings": [finding(f) for f in r.findings],
         "reachability": dict(r.reachability),
+        "model": dict(r.usage),
         "steps": list(r.steps),
         "dropped": [
             {
@@ -130,6 +131,20 @@ def totals(results: Sequence[SessionResult]) -> dict[str, Any]:
             "after": sum(r.after for r in results),
         },
         "bytes": {"before": sum(r.bytes_before for r in files), "after": sum(r.bytes_after for r in files)},
+        "model": _asked(results),
+    }
+
+
+def _asked(results: Sequence[SessionResult]) -> dict[str, Any]:
+    """What models were asked, over all sessions; the cost of what has a price."""
+    found = [r.usage for r in results if r.usage]
+    if not found:
+        return {}
+    costs = [u["cost"] for u in found if u["cost"] is not None]
+    return {
+        **{name: sum(u[name] for u in found) for name in ("requests", "stored", "retries", "planned")},
+        "tokens": {name: sum(u["tokens"][name] for u in found) for name in ("input", "output", "cached")},
+        "cost": round(sum(costs), 6) if costs else None,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from compressor.model import Dropped, Finding, Verdict
 
@@ -54,7 +55,7 @@ class SessionResult:
     salient_kept: int = 0
     findings: tuple[Finding, ...] = ()
     dropped: tuple[Dropped, ...] = ()
-    reachability: Mapping[str, int] = field(default_factory=dict)
+    reachability: Mapping[str, Any] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     dirt: Mapping[str, int] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class SessionResult:
     resume: str = ""
     parent: str = ""
     timing: Mapping[str, float] = field(default_factory=dict)
+    usage: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float:

@@ -14,7 +14,8 @@ from typing import Any
 
 import orjson
 
-from compressor import __version__, tokens
+from compressor import __version__, plugins, tokens
+from compressor.asking import Terms
 from compressor.rules import Preset
 
 
@@ -27,6 +28,7 @@ class Settings:
         ratio: tokens of the whole history / tokens of the output.
         archive: folder of the originals; None: `.compress/` beside the output.
         trigger: who asked, for the audit record; decides nothing.
+        terms: on which a model is asked; they decide nothing.
         redact: replace secrets before anything else sees them.
     """
 
@@ -44,6 +46,7 @@ class Settings:
     format_options: Mapping[str, Any] = field(default_factory=dict)
     archive: Path | None = None
     trigger: str = "run"
+    terms: Terms = field(default_factory=Terms)
     redact: bool = False
 
     @cached_property
@@ -51,10 +54,18 @@ class Settings:
         """Digest of all that decides the output's bytes."""
         facts = self.facts_file.read_bytes().hex() if self.facts_file else ""
         said = (
-            __version__, self.preset.digest, self.encoding, self.summarizer, dict(self.summarizer_options), self.budget,
+            __version__, self.preset.digest, self.encoding, self.summarizer, self._deciding(), self.budget,
             self.ratio, self.focus, self.pins, facts, self.new_id, dict(self.format_options), self.redact,
         )  # fmt: skip
         return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()[:16]
+
+    def _deciding(self) -> dict[str, Any]:
+        """The summarizer's options, without those that decide nothing; a cassette decides all."""
+        incidental = getattr(plugins.load("summarizers", self.summarizer), "INCIDENTAL", ())
+        said = {k: v for k, v in self.summarizer_options.items() if k not in incidental}
+        if self.summarizer == "replay" and self.terms.cassette is not None:
+            said["cassette"] = hashlib.sha256(self.terms.cassette.read_bytes()).hexdigest()
+        return said
 
 
 class Clock:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
 
 from compressor import briefs, ledger, summarize, tokens, verify
+from compressor.asked import waits as asks_a_model
 from compressor.brief import Brief, Task
 from compressor.language import language
 from compressor.layers import Layers, assign
@@ -61,18 +62,15 @@ class Work:
         self.clock = clock
         self.verdict = Verdict.UNCHANGED
         self.reason = ""
-        self.steps: list[str] = []
         self.findings: list[Finding] = []
         self.after = 0
-        self.summarizer = ""
         self.brief_text = ""
         self.language = ""
         self.outcome: Outcome | None = None
         self.frozen: frozenset[int] = frozenset()
         self.output: Session | None = None
         self._carried: tuple[Fact, ...] = ()
-        self._asked: Iterator[tuple[str, Mapping[str, Any]]] = iter(())
-        self._brief = Brief()
+        self.asking = summarize.Asking(summarize.FALLBACKS[0], {}, 0)
         with clock.stage("count"):
             self._counted: dict[str, int] = {}
             self.counts = [self.count(p.text) if p.type in VISIBLE else 0 for p in self.session.parts]
@@ -159,7 +157,10 @@ class Work:
             self.reason = "within the budget"
             return None
         s = self.settings
-        self._asked = summarize.attempts(s.summarizer, s.summarizer_options, s.preset.repairs)
+        self.asking = summarize.Asking(s.summarizer, s.summarizer_options, s.preset.repairs, s.terms)
+        if self.hard and asks_a_model(s.summarizer):
+            self.asking = summarize.Asking(summarize.FALLBACKS[0], {}, 0)
+            self.asking.steps.append("above the hard mark: no model is asked")
         return self.again(())
 
     def _mostly_pictures(self) -> bool:
@@ -177,33 +178,34 @@ class Work:
 
     def again(self, findings: Sequence[Finding]) -> Compaction | None:
         """The next change to try after these findings; None when there is nothing left to try."""
-        missing = {(f.check, f.fact) for f in findings}
-        lost = [f for f in self.ledger.facts if (f.rule, _shown(f.text)) in missing]
-        fresh = [f for f in lost if f not in self._carried]
-        if findings and fresh:
-            self._carried += tuple(fresh)
-            self.steps.append(f"carried forward {len(fresh)} facts")
-        elif not self._next_brief([f"{f.message}: {f.fact}" for f in findings]):
-            return None
-        return self._compaction()
-
-    def _next_brief(self, problems: list[str]) -> bool:
         with self.clock.stage("plan"):
             leaving = self._plan.leaving(self.target - self.brief_room)
         if not leaving:
             self.reason = "nothing could be saved"
-            return False
-        task = self._task(leaving, problems)
-        for name, options in self._asked:
-            with self.clock.stage("summarize"):
-                attempt = summarize.ask(name, options, task)
-            if isinstance(attempt, str):
-                self.steps.append(attempt)
-                continue
-            self.steps.append(attempt.step)
-            self._brief, self.summarizer = attempt.brief, attempt.summarizer
-            return True
-        return False
+            return None
+        task = self._task(leaving)
+        with self.clock.stage("summarize"):
+            if findings and self.asking.repair(task, findings):
+                return self._compaction()
+        if self._carry_what_is_lost(findings):
+            return self._compaction()
+        with self.clock.stage("summarize"):
+            written = self.asking.next(task, findings)
+        return self._compaction() if written else None
+
+    def _carry_what_is_lost(self, findings: Sequence[Finding]) -> bool:
+        missing = {(f.check, f.fact) for f in findings}
+        lost = [f for f in self.facts if (f.rule, _shown(f.text)) in missing]
+        fresh = [f for f in lost if f not in self._carried]
+        self._carried += tuple(fresh)
+        if fresh:
+            self.asking.steps.append(f"carried forward {len(fresh)} facts")
+        return bool(fresh)
+
+    @property
+    def facts(self) -> Sequence[Fact]:
+        """What must survive: the ledger, and what the writer of the brief proposed and the originals hold."""
+        return (*self.ledger.facts, *self.asking.facts) if self.asking.facts else self.ledger.facts
 
     @cached_property
     def brief_room(self) -> int:
@@ -213,14 +215,15 @@ class Work:
     @property
     def _plan(self) -> Plan:
         cached = getattr(self, "_plan_of", None)
-        if cached is None or cached[0] != self.frozen:
+        key = (self.frozen, self.asking.facts)
+        if cached is None or cached[0] != key:
             edits = self._edits()
             question = Question(
-                session=self.session, layers=self.layers, counts=self.counts, frames=self.frames, facts=self.ledger.facts, edits=edits,
+                session=self.session, layers=self.layers, counts=self.counts, frames=self.frames, facts=self.facts, edits=edits,
                 salience=self.salience, target=self.target, brief=self.brief_room, count=self.count,
                 frozen=self.frozen, hard=self.hard, replace_summaries=_originals_stand(self.session),
             )  # fmt: skip
-            cached = (self.frozen, Plan(question))
+            cached = (key, Plan(question))
             self._plan_of = cached
         plan: Plan = cached[1]
         return plan
@@ -255,18 +258,18 @@ class Work:
                 frames[call.message] += self.count(call.frame)
         return frames
 
-    def _task(self, leaving: frozenset[int], problems: list[str]) -> Task:
+    def _task(self, leaving: frozenset[int]) -> Task:
         said = self.settings.preset.language
         self.language = self.language or (language(self.session) if said == "auto" else said)
         staying = frozenset(m.index for m in self.session.messages) - leaving
         return Task(
             session=self.session, layers=self.layers.layer, leaving=leaving, staying=staying,
             facts=[f for f in self.ledger.facts if not self._regainable(f)], budget=self.brief_room, language=self.language, count=self.count,
-            focus=self.settings.focus, value=self.salience.value, problems=tuple(problems),
+            focus=self.settings.focus, value=self.salience.value,
         )  # fmt: skip
 
     def _compaction(self) -> Compaction | None:
-        brief = summarize.carry(self._brief, self._carried)
+        brief = summarize.carry(self.asking.brief, self._carried)
         room = max(0, self.target - MARK_TOKENS - self.count(briefs.render(brief, self.language, self.session)))
         with self.clock.stage("plan"):
             self.outcome = self._plan.settle(room)
@@ -341,7 +344,7 @@ class Work:
         mark = output.mark
         if mark is None or state(output)[0] != "pure":
             found.append(Finding("mark", Level.ERROR, "the output does not read back as it was written"))
-        return found + self._budget_findings()
+        return found + self.asking.findings + self._budget_findings()
 
     def _claims(self, output: Session) -> Session:
         """The output without what is nobody's claim: cited slices of the original in the brief, pictures' placeholders."""
@@ -410,12 +413,12 @@ class Work:
             messages_before=len(self.session.messages),
             messages_after=len(self.output.messages) if compacted and self.output else len(self.session.messages),
             generation=change.mark.generation if change else max((m.generation for m in self.session.messages), default=0),
-            preset=self.settings.preset.name, summarizer=self.summarizer, rules_digest=self.settings.preset.digest,
+            preset=self.settings.preset.name, summarizer=self.asking.summarizer, rules_digest=self.settings.preset.digest,
             archive=change.mark.archive if change else "", language=self.language,
             rules=self._rule_stats() if compacted else {},
             facts_registered=facts, facts_kept=held, salient_total=total, salient_kept=still,
             findings=tuple(self.findings), dropped=tuple(self._plan.gone(self.outcome)) if compacted and self.outcome else (),
-            reachability=self._reachability() if compacted else {}, steps=tuple(self.steps),
+            reachability=self._reachability() if compacted else {}, steps=tuple(self.asking.steps), usage=self.asking.journal.usage.document(),
             dirt=given.dirt, brief=self.brief_text if compacted else "", timing=dict(self.clock.seconds),
         )  # fmt: skip
 
@@ -437,11 +440,21 @@ class Work:
         names = matches.keys() | edits.keys()
         return {n: RuleStats(matches[n], edits[n], saved[n]) for n in sorted(names)}
 
-    def _reachability(self) -> dict[str, int]:
-        """How many of the leaving messages the summarizer was shown."""
+    def _reachability(self) -> dict[str, Any]:
+        """Which of the leaving parts the summarizer was shown, shown shortened, and not shown."""
         assert self.outcome is not None
-        leaving = len(self.outcome.dropped)
-        return {"leaving": leaving, "seen": leaving if self.summarizer not in ("none",) else 0}
+        leaving = sum(
+            p.type in VISIBLE and bool(p.text.strip())
+            for i in self.outcome.dropped
+            for p in self.session.messages[i].parts
+        )
+        journal = self.asking.journal
+        shortened = len(journal.shortened)
+        unseen = len(journal.unseen) if self.asking.summarizer != "none" else leaving
+        return {
+            "leaving": leaving, "seen": max(0, leaving - shortened - unseen),
+            "shortened": list(journal.shortened), "unseen": list(journal.unseen),
+        }  # fmt: skip
 
 
 def _shown_as(call: int) -> Any:

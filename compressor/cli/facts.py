@@ -28,7 +28,7 @@ def command(options: Options, file: str) -> None:
     from compressor.options import settings
     from compressor.reporters._text import shorten
 
-    chosen = settings(options)
+    chosen = settings(options, asking=False)
     transcript = open_transcript(file, options)
     facts = [f for session in transcript.sessions for f in look(session, chosen).ledger.facts]
     if options.json:

@@ -35,7 +35,7 @@ def command(options: Options, file: str) -> None:
     """
     from compressor.options import settings
 
-    chosen = settings(options)
+    chosen = settings(options, asking=False)
     transcript = open_transcript(file, options)
     tables = [_tables(transcript, i, chosen) for i in range(len(transcript.sessions))]
     if options.json:

@@ -36,7 +36,7 @@ def command(options: Options, original: str, compacted: str) -> int:
     from compressor.report import finding
     from compressor.reporters._text import shorten
 
-    findings = verify.verify_files(open_source(original), open_source(compacted), settings(options))
+    findings = verify.verify_files(open_source(original), open_source(compacted), settings(options, asking=False))
     failed = any(f.level is Level.ERROR for f in findings)
     if options.json:
         write_json({"verdict": "failed" if failed else "passed", "findings": [finding(f) for f in findings]})

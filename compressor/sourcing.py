@@ -1,0 +1,148 @@
+"""What a model's brief rests on: its sources are looked up, and the facts that it proposes are found or refused.
+
+Judgement to the model, discipline to the code: a source that does not exist is taken out, one that was forgotten is
+put in, a name that no message holds is an error, and a proposed fact counts only if a source holds it word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any, Final
+
+from compressor.asking import Proposal
+from compressor.brief import Brief, Count, Entry, Note
+from compressor.briefs import LISTS, Item
+from compressor.model import VISIBLE, Fact, Finding, Level, Message, Mode, Session
+from compressor.salience import Scanner
+
+#: Share of the brief's budget that proposed facts may take, how many they may be, and how long.
+_SHARE: Final = 0.25
+_MOST: Final = 10
+_LENGTHS: Final = (3, 400)
+#: Rule name of the facts that the model proposed.
+PROPOSED: Final = "model"
+_SHORT: Final = re.compile(r"#(\d{1,9})\Z")
+_LETTERS: Final = re.compile(r"[^\W\d_]")
+
+
+class Sourcing:
+    """Looks things up in the originals of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._scanner = Scanner()
+        self._texts: dict[int, str] = {}
+
+    @cached_property
+    def _by_id(self) -> dict[str, int]:
+        return {m.id: m.index for m in self._session.messages}
+
+    @cached_property
+    def _everything(self) -> str:
+        return "\n".join(self._text(m.index) for m in self._session.messages)
+
+    def _text(self, index: int) -> str:
+        found = self._texts.get(index)
+        if found is None:
+            parts = (p.text for p in self._session.messages[index].parts if p.type in VISIBLE)
+            found = self._texts[index] = "\n".join(parts).casefold()
+        return found
+
+    def message(self, source: str) -> Message | None:
+        """The message that a source names; our own brief is none."""
+        short = _SHORT.match(source)
+        index = int(short[1]) if short else self._by_id.get(source, -1)
+        known = 0 <= index < len(self._session.messages) and index != self._session.brief
+        return self._session.messages[index] if known else None
+
+    # -- entries
+
+    def checked(self, brief: Brief) -> tuple[Brief, list[Finding]]:
+        """The brief with sources that hold, and what was wrong with them."""
+        found: list[Finding] = []
+        said: dict[str, Any] = {}
+        for name in ("goal", "progress"):
+            entry: Entry = getattr(brief, name)
+            said[name] = self._entry(entry, found) if entry.text.strip() else entry
+        for name in LISTS:
+            said[name] = tuple(self._entry(item, found) for item in getattr(brief, name))
+        return replace(brief, **said), found
+
+    def _entry(self, item: Any, found: list[Finding]) -> Any:
+        words = " ".join(_words(item))
+        good = {s: m for s in item.sources if (m := self.message(s)) is not None}
+        unknown = [s for s in item.sources if s not in good]
+        if unknown:
+            names = ", ".join(dict.fromkeys(unknown))[:80]
+            found.append(
+                Finding("sources", Level.WARNING, f"no message {names}, which this is said to rest on", words[:200])
+            )
+        cited = "\n".join(self._text(m.index) for m in good.values())
+        sources = list(good)
+        for name in self._scanner.items(words):
+            key = name.casefold()
+            if not _LETTERS.search(name) or key in cited:
+                continue  # numbers have checks of their own, which know their notations
+            holder = self._holder(key)
+            if holder is None:
+                found.append(Finding("sources", Level.ERROR, "no message holds what the brief tells", name))
+            else:
+                sources.append(f"#{holder}")
+                cited += "\n" + self._text(holder)
+        if not sources and not unknown:
+            found.append(Finding("sources", Level.NOTE, "an entry without a source", words[:200]))
+        return replace(item, sources=tuple(dict.fromkeys(sources)))
+
+    def _holder(self, key: str) -> int | None:
+        """The last message that holds an item; a path may be told by its end, a name in a sentence by its stem."""
+        if key not in self._everything:
+            return None
+        return next((m.index for m in reversed(self._session.messages) if key in self._text(m.index)), None)
+
+    # -- proposals
+
+    def admitted(
+        self, proposals: Sequence[Proposal], facts: Sequence[Fact], budget: int, count: Count
+    ) -> tuple[Fact, ...]:
+        """The proposed facts that a source holds word for word, as far as there is room for them."""
+        room = budget * _SHARE
+        out: list[Fact] = []
+        guaranteed = "\n".join(f.text for f in facts)
+        for proposal in proposals:
+            fact = self._fact(proposal)
+            if fact is None or fact.text in guaranteed or any(fact.text in f.text for f in out):
+                continue
+            room -= count(fact.text)
+            if room < 0 or len(out) == _MOST:
+                break
+            out.append(fact)
+        return tuple(out)
+
+    def _fact(self, proposal: Proposal) -> Fact | None:
+        text = proposal.text.strip()
+        if not _LENGTHS[0] <= len(text) <= _LENGTHS[1]:
+            return None
+        for source in proposal.sources:
+            message = self.message(source)
+            if message is None or message.abandoned:
+                continue
+            for part in message.parts:
+                at = part.text.find(text) if part.type in VISIBLE else -1
+                if at >= 0:
+                    return Fact(
+                        PROPOSED, PROPOSED, Mode.VERBATIM, Level.ERROR, text, text, part.ordinal, message.id,
+                        message.line, at, at + len(text),
+                    )  # fmt: skip
+        return None
+
+
+def _words(item: Item) -> Iterator[str]:
+    """What an entry says."""
+    for f in fields(item):
+        value = getattr(item, f.name)
+        if f.name == "sources" or (isinstance(item, Note) and f.name == "type"):
+            continue
+        yield from value if isinstance(value, tuple) else (value,)
