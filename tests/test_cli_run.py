@@ -404,7 +404,8 @@ def test_restore_of_what_we_never_touched_says_so(sample: Path, cli: Cli) -> Non
     ran = cli("restore", "session.jsonl")
 
     assert ran.code == 1
-    assert "carries no mark of ours" in ran.err
+    assert ran.err.startswith("session.jsonl: ")
+    assert "\nhint: " in ran.err
 
 
 # -- rules ------------------------------------------------------------------------------------------------------
