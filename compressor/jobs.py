@@ -6,6 +6,7 @@ One bad file never stops the rest: what is wrong with it is its outcome. Only wh
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from compressor import plugins, report
 from compressor.engines import Lost
-from compressor.errors import CompressError, ConfigError, Location, WriteError
+from compressor.errors import CompressError, ConfigError, LimitError, Location, WaitError, WriteError
 from compressor.inputs import STDIN, Job, Work, archives_near, is_own, settled
 from compressor.model import Finding, Level, Place, Verdict
 from compressor.reading import NotATranscript, open_source, read
@@ -69,8 +70,8 @@ def run(work: Sequence[Work], orders: Orders, jobs: int = 1) -> Iterator[Outcome
         ConfigError: the options do not fit; found before or at the first file.
     """
     files = [w for w in work if isinstance(w, Job)]
-    engine = plugins.load("engines", "processes" if jobs > 1 and len(files) > 1 else "serial")
-    with closing(engine.run(partial(do, orders), files, min(jobs, len(files)))) as outcomes:
+    engine, workers = crew(orders, jobs)
+    with closing(engine.run(partial(do, orders), files, min(workers, len(files)))) as outcomes:
         for w in work:
             if isinstance(w, SessionResult):
                 yield Outcome((w,), complaint=_told(w))
@@ -79,8 +80,19 @@ def run(work: Sequence[Work], orders: Orders, jobs: int = 1) -> Iterator[Outcome
             yield quarantine(w, CompressError(got.reason, at=Location(w.name))) if isinstance(got, Lost) else got
 
 
+def crew(orders: Orders, jobs: int) -> tuple[Any, int]:
+    """The engine that suits the summarizer, and how many workers it has: what waits for a model waits in threads."""
+    from compressor.asked import waits
+
+    if waits(orders.settings.summarizer):
+        workers = orders.settings.terms.concurrency
+        return plugins.load("engines", "threads" if workers > 1 else "serial"), workers
+    return plugins.load("engines", "processes" if jobs > 1 else "serial"), jobs
+
+
 def do(orders: Orders, job: Job) -> Outcome:
     """Compact one file and publish the result."""
+    orders = replace(orders, settings=_with_answers(orders.settings, job))
     try:
         source = open_source(job.name)
         if not job.named and is_own(source):
@@ -90,18 +102,44 @@ def do(orders: Orders, job: Job) -> Outcome:
         if error.at is None or error.at.file != job.name:
             raise
         return replace(quarantine(job, error), usage=True)
-    except NotATranscript as error:
-        if job.named:
-            return quarantine(job, error)
-        return Outcome((settled(job.name, Verdict.IGNORED, error.message),))
     except CompressError as error:
-        if not job.named and not Path(job.name).exists():
-            return Outcome((settled(job.name, Verdict.IGNORED, "vanished since it was listed"),))
-        return quarantine(job, error)
+        return _without_result(job, error)
     except MemoryError:
         return quarantine(job, CompressError("not enough memory for this file", at=Location(job.name)))
     except Exception as error:  # noqa: BLE001 - a bug met in one file must not stop the others
         return _bug(job, error)
+
+
+def _without_result(job: Job, error: CompressError) -> Outcome:
+    if isinstance(error, WaitError):
+        return _left_waiting(job, error)
+    if not job.named:
+        if isinstance(error, NotATranscript):
+            return Outcome((settled(job.name, Verdict.IGNORED, error.message),))
+        if not Path(job.name).exists():
+            return Outcome((settled(job.name, Verdict.IGNORED, "vanished since it was listed"),))
+    return quarantine(job, error)
+
+
+def _with_answers(settings: Settings, job: Job) -> Settings:
+    """Answers of models lie in the archive, wherever that is for this file."""
+    if settings.archive is None and job.output is None:
+        return settings
+    folder = settings.archive or Path(job.output or "").parent / ARCHIVE_NAME
+    return replace(settings, terms=replace(settings.terms, answers=folder / "answers"))
+
+
+def _left_waiting(job: Job, error: WaitError) -> Outcome:
+    """The file is as it was; the run goes on with what needs nothing that is lacking."""
+    result = settled(job.name, Verdict.WAITING, error.message)
+    if not isinstance(error, LimitError):
+        return Outcome((result,))
+    found = Finding("limit", Level.ERROR, error.message, at=Place(job.name))
+    return Outcome((replace(result, findings=(found,)),), complaint=f"{job.name}: {error}")
+
+
+#: One file at a time is published, also where threads are at work.
+_publishing = threading.Lock()
 
 
 def _compact(orders: Orders, job: Job, source: Source) -> Outcome:
@@ -118,7 +156,8 @@ def _compact(orders: Orders, job: Job, source: Source) -> Outcome:
     try:
         if job.output is not None:
             _spare_grown(job.output)
-        results = publish(outcome, job.output, orders.settings)
+        with _publishing:
+            results = publish(outcome, job.output, orders.settings)
         if job.report is not None:
             _write_report(job.report, results)
     except (CompressError, OSError) as error:

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from compressor import disk, homes, inputs, jobs, plugins, transaction
+from compressor import disk, homes, inputs, jobs, transaction
 from compressor.archive import Store, hold, optimize, state
 from compressor.chain import Chain
 from compressor.engines import Lost
@@ -155,8 +155,8 @@ def _outcomes(work: Sequence[Work], opened: _Open) -> Iterator[tuple[Outcome, bo
             if isinstance(found, Job):
                 yield found
 
-    engine = plugins.load("engines", "processes" if opened.options.jobs > 1 else "serial")
-    with closing(engine.run(partial(jobs.do, opened.orders), fresh(), opened.options.jobs)) as outcomes:
+    engine, workers = jobs.crew(opened.orders, opened.options.jobs)
+    with closing(engine.run(partial(jobs.do, opened.orders), fresh(), workers)) as outcomes:
         for got in outcomes:
             while not isinstance(waiting[0], Job):
                 yield waiting.popleft()  # type: ignore[misc]  # the check says so, and mypy forgets it

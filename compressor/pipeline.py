@@ -7,6 +7,7 @@ from typing import Any
 
 from compressor import plugins, reading, verify
 from compressor.archive import Store
+from compressor.errors import WaitError
 from compressor.formats._records import Source
 from compressor.model import Compaction, Finding, Level, Transcript
 from compressor.redact import redacted
@@ -58,17 +59,28 @@ def compact(source: Source, settings: Settings, store: Store | None = None) -> F
     transcript = originals(given, settings, store)
     kept = already_done(given, settings) if transcript is given else False
     works = [Work(transcript, i, settings, clock) for i in range(len(transcript.sessions))]
-    changes: dict[int, Compaction] = {}
-    if not kept:
-        for i, work in enumerate(works):
-            if (change := work.propose()) is not None:
-                changes[i] = change
+    changes = {} if kept else _proposed(works)
     data, changes, written = _write_and_verify(transcript, works, changes, settings, clock)
     if data is None and transcript is not given:
         data = bytes(transcript.raw)
     results = tuple(w.result(given, data, changes.get(i), kept=kept) for i, w in enumerate(works))
     kept_originals = (given.raw,) if transcript is given else (given.raw, transcript.raw)
     return FileOutcome(given, data, results, () if kept else kept_originals, written, source.raw, secrets)
+
+
+def _proposed(works: list[Work]) -> dict[int, Compaction]:
+    """The first change of each session; when one has to wait, the others still say what they need."""
+    changes: dict[int, Compaction] = {}
+    waiting: WaitError | None = None
+    for i, work in enumerate(works):
+        try:
+            if (change := work.propose()) is not None:
+                changes[i] = change
+        except WaitError as error:
+            waiting = error
+    if waiting is not None:
+        raise waiting
+    return changes
 
 
 def _write_and_verify(

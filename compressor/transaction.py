@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -62,9 +63,13 @@ def publish(outcome: FileOutcome, output: Path | None, settings: Settings) -> tu
     return results
 
 
-@lru_cache(maxsize=8)
 def open_store(folder: Path) -> Store:
-    """The store of a folder; one for all files that go there."""
+    """The store of a folder; one for all files that go there, for each thread: its index is no matter for two."""
+    return _open_store(folder, threading.get_ident())
+
+
+@lru_cache(maxsize=64)
+def _open_store(folder: Path, _thread: int) -> Store:
     return Store(folder)
 
 
