@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from compressor import plugins, report
 from compressor.engines import Lost
 from compressor.errors import CompressError, ConfigError, LimitError, Location, WaitError, WriteError
-from compressor.inputs import STDIN, Job, Work, archives_near, is_own, settled
+from compressor.inputs import ARCHIVE_NAME, STDIN, Job, Work, archives_near, is_own, settled
 from compressor.model import Finding, Level, Place, Verdict
 from compressor.reading import NotATranscript, open_source, read
 from compressor.result import SessionResult
