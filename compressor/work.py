@@ -16,6 +16,7 @@ from compressor.brief import Brief, Task
 from compressor.language import language
 from compressor.layers import Layers, assign
 from compressor.model import (
+    MARK_PREFIX,
     VISIBLE,
     Action,
     Compaction,
@@ -347,7 +348,7 @@ class Work:
         return found + self.asking.findings + self._budget_findings()
 
     def _claims(self, output: Session) -> Session:
-        """The output without what is nobody's claim: cited slices of the original in the brief, pictures' placeholders."""
+        """The output without what is nobody's claim: the original's slices in the brief, the mark, pictures' places."""
         excerpts = self.outcome.excerpts if self.outcome else ()
         lines = set(briefs.render(Brief(findings=excerpts), self.language, self.session).split("\n")[1:])
         pictures = {f"[image: {p.text}]" for p in self.session.parts if p.type is PartType.IMAGE}
@@ -355,9 +356,10 @@ class Work:
         def claimed(part: Part) -> Part:
             if part.text in pictures:
                 return replace(part, text="")
-            if part.message != output.brief or not excerpts:
+            if part.message != output.brief:
                 return part
-            return replace(part, text="\n".join(x for x in part.text.split("\n") if x not in lines or x[:2] != "- "))
+            kept = (x for x in part.text.split("\n") if not (x in lines and x[:2] == "- ") and not x.startswith(MARK_PREFIX))
+            return replace(part, text="\n".join(kept))
 
         parts = tuple(map(claimed, output.parts))
         messages = tuple(replace(m, parts=tuple(parts[p.ordinal] for p in m.parts)) for m in output.messages)
