@@ -138,6 +138,10 @@ class Compared:
         return frozenset(call.name.lower() for call in self.original.calls)
 
     @cached_property
+    def original_bare(self) -> str:
+        return bare(self.original_text)
+
+    @cached_property
     def original_lower(self) -> str:
         return self.original_text.lower()
 

@@ -8,13 +8,12 @@ from functools import cache
 from typing import Final
 
 from compressor.checks._compared import Compared
-from compressor.checks._pairs import Pair, covered, pairs
+from compressor.checks._pairs import Pair, pairs
 from compressor.checks._terms import bag, terms
 from compressor.guards._data import compiled, phrases
 
 #: So many words on each side of the cue are the things compared.
 _SIDE: Final = 4
-_MARGIN: Final = 0.3
 _LIKE: Final = 0.3
 _CLAUSE: Final = re.compile(r"[;；。.!?！？，,]\s?|\s(?:because|since|so that|to avoid)\s|因为|以便|以免")
 
@@ -36,9 +35,7 @@ def exchanged(compared: Compared) -> Iterator[Pair]:
             theirs = sides(pair.old.text) if pair.likeness >= _LIKE else None
             if theirs is None:
                 continue
-            straight = covered(mine[0], theirs[0], compared) + covered(mine[1], theirs[1], compared)
-            crossed = covered(mine[0], theirs[1], compared) + covered(mine[1], theirs[0], compared)
-            if crossed - straight >= _MARGIN:
+            if (mine[0] & theirs[1]) - theirs[0] and (mine[1] & theirs[0]) - theirs[1]:
                 yield pair
             break
 

@@ -38,6 +38,8 @@ class Mention:
         if self.number is not None or other.number is not None:
             return self.number is not None and other.number is not None and _equal(self.number, other.number)
         a, b = self.key, other.key
+        if self.family == other.family == "name":
+            return bool(set(a.split()) & set(b.split()))
         return a == b or (self.family == "path" and (a.endswith(f"/{b}") or b.endswith(f"/{a}")))
 
     def may_replace(self, other: Mention) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from compressor.checks._compared import Compared
+from compressor.checks._statements import is_speech
+from compressor.checks._terms import bag
 from compressor.guards.entities import entities
 from compressor.model import Role
 
@@ -16,6 +18,9 @@ _PLAIN: Final = re.compile(r"\b[a-zà-ÿ]{2,40}\b")
 _INITIAL: Final = re.compile(r"(?:^|[.!?:;•\"“(\[|/-]|\*\*|[-*+] )\s*[*_`\"'“‘(]*$")
 #: Longer sentences are not looked through for names without a capital.
 _LONGEST: Final = 400
+_SUBJECT: Final = re.compile(
+    r"(?:^|[.;!?,]\s|\n|\band\s)[\s*-]*([A-Z][a-z]{2,20})(?:\s[A-Z][a-z]{2,20})?\s(?:only |also |always |never )?[a-z]{2,14}[^su\W]s\b"
+)
 _KEY: Final = "names"
 
 
@@ -35,7 +40,17 @@ class Names:
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Where the text has one of them."""
-        found = [(m.start(), m.end()) for m in _CAPITAL.finditer(text) if self._is_name(m, text)]
+        found: list[tuple[int, int]] = []
+        for match in _CAPITAL.finditer(text):
+            if (
+                found
+                and match.start() == found[-1][1] + 1
+                and text[match.start() - 1] == " "
+                and match.group() in self.every
+            ):
+                found[-1] = (found[-1][0], match.end())
+            elif self._is_name(match, text):
+                found.append(match.span())
         for name in self.han:
             at = text.find(name)
             if at >= 0:
@@ -66,8 +81,15 @@ def _names(compared: Compared) -> Names:
             plain.update(_PLAIN.findall(text))
             inside.update(m.group() for m in _CAPITAL.finditer(text) if not _opens(m, text))
     capital = frozenset(n for n in inside if n.lower() not in plain)
-    listed = _listed(compared)
+    listed = _listed(compared) | frozenset(n for n in _subjects(compared) if n.lower() not in plain)
     return Names(capital | listed, listed, tuple(sorted(n for n in listed if not n.isascii())))
+
+
+def _subjects(compared: Compared) -> set[str]:
+    """Words at the beginning of a sentence that do something: `Priya approves every rotation`."""
+    every = [s for s in compared.index.statements if s.prose and is_speech(s.message)] + compared.new
+    found = (m.group(1) for s in every for m in _SUBJECT.finditer(s.text))
+    return {n for n in found if not n.endswith("ing") and bag(n)}
 
 
 def _opens(match: re.Match[str], text: str) -> bool:

@@ -18,7 +18,12 @@ from compressor.model import VISIBLE, Message, Origin, Part, PartType, Role, Ses
 
 #: Longer lines are data and no statement.
 _LINE: Final = 600
-_CLAUSE: Final = re.compile(r"[;；，]\s*|[,:]\s+|：\s*|\.\s+(?=[a-z\u4e00-\u9fff])|\s[—–]\s")
+_CLAUSE: Final = re.compile(
+    r"[;；，]\s*|[,:]\s+|：\s*|\s(?:and|but|while|und|et|y)\s|但是?|\.\s+(?=[a-z\u4e00-\u9fff])|\s[—–]\s"
+)
+_STOP: Final = re.compile(
+    r"(?<=[\w)\]\"'`%])(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)(?<!\bno)(?<![.\s][A-Za-z])\.\s+(?=[A-Za-z`\"(])"
+)
 _LEAST: Final = 2
 #: So many lines of one tool result are looked at, from each end.
 _LINES: Final = 4_000
@@ -104,12 +109,15 @@ def cut(message: Message, part: Part, *, lines: int = _LINES) -> list[Statement]
 
 
 def _below(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A sentence, cut behind a heading without a mark at its end that runs into it."""
+    """A sentence, cut behind a heading that runs into it, and where the next one begins with a small letter or a name."""
     line = text.rfind("\n", 0, start) + 1
     cut_at = text.find("\n", start, end)
     if cut_at >= 0 and text[line : line + 1] == "#":
         yield start, cut_at
         start = cut_at + 1
+    for stop in _STOP.finditer(text, start, end):
+        yield start, stop.start() + 1
+        start = stop.end()
     yield start, end
 
 

@@ -19,6 +19,8 @@ _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 #: Characters that join words and mean nothing by themselves, beside those of the cue files.
 _JOINTS: Final = frozenset("由让使而其之已经约该此并且及或不没未无别勿可以必须务应仍尚正")
 _SPACES: Final = re.compile(r"\s+")
+#: Words of time and degree that say nothing of what is spoken of.
+_ADVERBS: Final = frozenset(["now", "already", "yet", "still", "too", "again", "currently", "really", "very", "quite"])
 _SHORT, _ROOT = 4, 3
 _ENDINGS: Final = ("ing", "ies", "ied", "ed", "es", "s", "e")
 #: Longer runs without a break are data.
@@ -31,6 +33,7 @@ def _function() -> frozenset[str]:
     for lang in languages():
         if not cues(lang).cjk:
             words |= cues(lang).function
+    words |= _ADVERBS
     return frozenset(words)
 
 

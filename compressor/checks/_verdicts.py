@@ -82,7 +82,7 @@ def _is_certain(found: Replaced, compared: Compared) -> bool:
 def _is_other_count(found: Replaced, compared: Compared) -> bool:
     """The original counts these things, and nowhere comes to this number."""
     mine, theirs = found.mention.number, found.original.number
-    if mine is None or theirs is None or not mine.unit or mine.unit != theirs.unit or found.fit < _SURE:
+    if mine is None or theirs is None or not mine.unit or mine.unit != theirs.unit:
         return False
     return not any(n.unit == mine.unit and n.value == mine.value for n, _ in compared.prose_numbers)
 
@@ -94,7 +94,7 @@ def _of(statement: Statement, compared: Compared) -> Iterator[Replaced]:
         return
     whole = _near(_words(statement, mine), statement, names, compared)
     for mention in mine:
-        clause = frozenset(w for side in around(mention) for w in side) - {t[2] for m in mine for t in own(m)}
+        clause = frozenset(w for side in around(mention) for w in side) - {t[2] for t in own(mention)}
         theirs = {id(o): (n, o, others) for n, o, others in whole}
         for n, o, others in _near(clause, statement, names, compared):
             theirs[id(o)] = (max(n, theirs[id(o)][0]) if id(o) in theirs else n, o, others)
@@ -133,7 +133,11 @@ def _replaced(
         twin = next((m for m in mine if m is not mention and m.is_same(rival)), None)
         if twin is not None and _changed_places(mention, twin, rival, theirs[i][2], compared):
             return Replaced(mention, rival, fit, support, 1.0, exchanged=True)
-    rest = [r for r in rivals if theirs[r[1]][0] >= _SUBJECT and not any(m.is_same(r[2]) for m in mine)]
+    told = [
+        any(o.is_same(mention) for o in others) and any(m.is_same(o) for m in mine for o in others if m is not mention)
+        for _, _, others in theirs
+    ]
+    rest = [r for r in rivals if theirs[r[1]][0] >= _SUBJECT and not told[r[1]]]
     if not rest or rest[0][0] < _FITS or rest[0][0] - support < _BETTER:
         return None
     fit, i, rival = rest[0]
@@ -153,9 +157,14 @@ def _changed_places(mention: Mention, twin: Mention, rival: Mention, there: list
     others = [o for o in there if o.is_same(mention)]
     if not others:
         return False
-    crossed = _local(mention, rival, compared) + max(_local(twin, o, compared) for o in others)
-    straight = max(_local(mention, o, compared) for o in others) + _local(twin, rival, compared)
+    both = _words_around(mention) & _words_around(twin)
+    crossed = _local(mention, rival, compared, both) + max(_local(twin, o, compared, both) for o in others)
+    straight = max(_local(mention, o, compared, both) for o in others) + _local(twin, rival, compared, both)
     return crossed - straight >= (_EXCHANGE if mention.family != "symbol" else 2 * _EXCHANGE)
+
+
+def _words_around(mention: Mention) -> frozenset[str]:
+    return frozenset(w for side in around(mention) for w in side)
 
 
 def _fit(mention: Mention, other: Mention, score: float, compared: Compared) -> float:
@@ -163,12 +172,12 @@ def _fit(mention: Mention, other: Mention, score: float, compared: Compared) -> 
     return 0.5 * score + 0.5 * _local(mention, other, compared)
 
 
-def _local(mention: Mention, other: Mention, compared: Compared) -> float:
+def _local(mention: Mention, other: Mention, compared: Compared, without: frozenset[str] = frozenset()) -> float:
     """The share of the words around one mention that stand around the other, on the same side above all."""
     here, there = around(mention), around(other)
     whole = got = 0.0
     for side in (0, 1):
-        for distance, word in enumerate(here[side]):
+        for distance, word in enumerate(w for w in here[side] if w not in without):
             weight = compared.index.weigh((word,)) / (1 + 0.5 * distance)
             whole += weight
             if word in there[side]:

@@ -10,7 +10,7 @@ from compressor.checks import _compared
 from compressor.checks._compared import Compared, distinct, error, shown, where
 from compressor.checks._opposites import contraries, opposed
 from compressor.checks._pairs import Pair, compare, covered, pairs
-from compressor.checks._statements import Statement, is_speech
+from compressor.checks._statements import Statement, is_speech, pieces
 from compressor.checks._terms import bag, bare
 from compressor.guards.negation import NEGATION, Clause
 from compressor.model import Comparison, Finding, Role
@@ -19,11 +19,28 @@ OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "
 
 #: So much of a clause's words the other side must have to speak of the same.
 _SAME: Final = 0.72
+#: Pairs of characters that run across two words make the share smaller.
+_SAME_HAN, _MOST_HAN = 0.6, 0.5
+#: Like statements with a word and its contrary contradict each other.
+_OPPOSED: Final = 0.6
 #: A plain negated fact may be true at one time and not at another: only like statements contradict each other.
 _FACT: Final = 0.60
 _LEAST: Final = 2
 #: "A, not B" says less than that B is not so.
-_CONTRAST: Final = re.compile(r"[,，]\s*(?:not|rather than|而不是|而非|不是)\s?", re.IGNORECASE)
+_CONTRAST: Final = re.compile(r"[,，]\s*(?:not|不是)\s?|而不是|而非", re.IGNORECASE)
+_STAYS: Final = re.compile(
+    r"\b(?:untouched|unchanged|intact|as is|as it is|as they are|alone)\b|原样|不变|不动|原封|unverändert|inchangé|sin cambios",
+    re.IGNORECASE,
+)
+_CHANGES: Final = re.compile(
+    r"\b(?:chang|modif|touch|edit|alter|updat|rewrit|rewrote|migrat|delet|remov|drop|mov|renam|replac)\w*\b|改|动|删|移|换|更新|迁",
+    re.IGNORECASE,
+)
+#: Words of refusing deny without a negation.
+_REFUSED: Final = re.compile(
+    r"\b(?:reject|refus|declin|avoid|against|abandon|forbid|forbade|prohibit|fail|drop)\w*\b|拒绝|放弃|否决|避免|禁止|失败",
+    re.IGNORECASE,
+)
 #: Of a clause with so few words, every one counts.
 _SHORT: Final = 3
 
@@ -37,7 +54,7 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
 def _all(compared: Compared) -> Iterator[Finding]:
     orders = _orders(compared)
     for statement, close in pairs(compared):
-        if not statement.prose:
+        if not statement.prose or len(pieces(statement)) > 1:
             continue
         said = [compare(statement, o, compared) for o, words in orders if words & statement.bag]
         near = [*close, *said]
@@ -69,7 +86,34 @@ def contradiction(pair: Pair, compared: Compared) -> tuple[str, str] | None:
     for clause in pair.new.clauses:
         if _denied(clause, pair.new, pair.old, pair, compared):
             return pair.old.text, pair.new.text[clause.start : clause.end]
-    return opposed(pair) if pair.likeness >= _SAME else None
+    if _affirms(pair, compared) or _touches(pair, compared):
+        return pair.old.text, pair.new.text
+    is_alike = pair.likeness >= _OPPOSED or (_is_order(pair) and compared.is_rare(pair.new.bag & pair.old.bag))
+    return opposed(pair) if is_alike else None
+
+
+def _touches(pair: Pair, compared: Compared) -> bool:
+    """Whether the output changes what is to stay as it is."""
+    if not _is_order(pair) or not _STAYS.search(pair.old.text) or _STAYS.search(pair.new.text):
+        return False
+    if any(c.polarity == "-" for c in pair.new.clauses) or not _CHANGES.search(pair.new.text):
+        return False
+    return compared.is_rare(pair.new.bag & pair.old.bag)
+
+
+def _is_order(pair: Pair) -> bool:
+    return pair.old.message.role in (Role.USER, Role.SYSTEM) and any(c.sort != NEGATION for c in pair.old.clauses)
+
+
+def _affirms(pair: Pair, compared: Compared) -> bool:
+    """Whether the output plainly says a part of what the original denies as a whole."""
+    if len(pair.new.bag) < _LEAST or any(c.polarity == "-" for c in pair.new.clauses) or len(pieces(pair.new)) > 1:
+        return False
+    for clause in pair.old.clauses:
+        text = pair.old.text[clause.start : clause.end]
+        if clause.polarity == "-" and not _CONTRAST.search(text) and pair.new.bag <= bag(text):
+            return compared.is_rare(pair.new.bag)
+    return False
 
 
 def _denied(clause: Clause, side: Statement, other: Statement, pair: Pair, compared: Compared) -> bool:
@@ -92,6 +136,9 @@ def _about(words: frozenset[str], other: Statement, compared: Compared) -> bool:
     """Whether the other side speaks of all that the clause speaks of."""
     if len(words) < _LEAST and not compared.is_rare(words):
         return False
+    if any(not w.isascii() for w in words):
+        shared = len(words & other.bag)
+        return shared >= _LEAST and covered(words, other.bag, compared) >= (_SAME_HAN if shared < _SHORT else _MOST_HAN)
     if covered(words, other.bag, compared) < (_SAME if len(words) > _SHORT else 1):
         return False
     return max(words, key=lambda w: (compared.index.weigh((w,)), w)) in other.bag
@@ -103,6 +150,8 @@ def _agrees(clause: Clause, words: frozenset[str], other: Statement, compared: C
         theirs = bag(other.text[o.start : o.end])
         if len(words & theirs) * 2 >= min(len(words), len(theirs)) and o.polarity == clause.polarity:
             return True
+    if clause.polarity == "-" and _REFUSED.search(other.text):
+        return True
     if clause.polarity == "+":
         # a demand told as a plain statement is still told; only a denial of it is none
         return not any(

@@ -17,6 +17,7 @@ from compressor.checks._cutshort import cut_of
 from compressor.checks._items import Item, items
 from compressor.checks._statements import Statement
 from compressor.checks._verdicts import replaced
+from compressor.guards.entities import Entity, entities
 from compressor.guards.numbers import Number
 from compressor.model import Comparison, Finding
 
@@ -46,6 +47,11 @@ def _all(compared: Compared) -> Iterator[Finding]:
                 and not _known(item, compared)
             ):
                 yield _finding(item.kind, item.text, statement, compared)
+        for start, end in people(statement):
+            taken.append((start, end))
+            name = statement.text[start:end]
+            if any(not compared.has_word(w) for w in name.split()) and not _is_heading(statement):
+                yield _finding("name", name, statement, compared)
         for number in statement.numbers:
             if any(a < number.end and number.start < b for a, b in taken):
                 continue
@@ -56,9 +62,43 @@ def _all(compared: Compared) -> Iterator[Finding]:
 
 
 def _finding(kind: str, text: str, statement: Statement, compared: Compared) -> Finding:
-    name = {"file": "file", "path": "path", "url": "address", "number": "number"}.get(kind, "identifier")
+    name = {"file": "file", "path": "path", "url": "address", "number": "number", "name": "name"}.get(
+        kind, "identifier"
+    )
     message = f'the {name} "{shown(text)}" is nowhere in the original; the output says: {shown(statement.text)}'
     return error(message, text, compared.place(statement))
+
+
+_NAMED: Final = re.compile(
+    r"\b(?:namespace|bucket|topic|cluster|branch|queue|container|pod|host|tenant|keyspace|schema)\s+[`\"']?([a-z][a-z0-9]*(?:[-_.][a-z0-9]+)*)(?=[`\"'.,;)]|\s(?:and|on|in|with)\b|$)"
+)
+
+
+def people(statement: Statement) -> list[tuple[int, int]]:
+    """People that a statement names, and things that it calls by name (`the namespace billing`)."""
+    if not statement.prose:
+        return []
+    found = [
+        (e.start, e.end) for e in entities(statement.text) if e.label == "person" and not _runs_on(e, statement.text)
+    ]
+    return found + [m.span(1) for m in _NAMED.finditer(statement.text)]
+
+
+def _runs_on(entity: Entity, text: str) -> bool:
+    """A name, where no spaces are, that has taken the first character of the next word."""
+    if entity.text.isascii() or len(entity.text) < _THREE:
+        return False
+    return text.count(text[entity.end - 1 : entity.end + 1]) > 1 or text[entity.end - 1] in _VERBS
+
+
+#: Verbs that often follow a name.
+_VERBS: Final = frozenset("负审要说是在和与的已将会对去来把给让做写改")
+_THREE: Final = 3
+
+
+def _is_heading(statement: Statement) -> bool:
+    line = statement.part.text.rfind("\n", 0, statement.start) + 1
+    return statement.part.text[line : line + 1] == "#" or statement.text.endswith((":", "："))
 
 
 def _known(item: Item, compared: Compared) -> bool:

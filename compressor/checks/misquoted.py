@@ -28,6 +28,11 @@ _RIGHT_BEHIND: Final = re.compile(
     re.IGNORECASE,
 )
 _GAP: Final = re.compile(r"\s*(?:\[[^\]]{0,80}\]|…+|\.{3,})\s*")
+#: Speech of anybody, and a second quotation that goes on with the first.
+_SPOKEN: Final = re.compile(
+    r"(?:\b(?:said|says|wrote|replied|answered|told (?:me|us|him|her|them)|confirmed|insisted)\b[^\"“”\n]{0,16}|[\"”]\s(?:and|or)\s)[\"“]([^\"“”\n]{8,400})[\"”]"
+    r"|(?:说|写道|表示|回答|回复|强调)[^“”「」\n]{0,8}[“「]([^“”「」\n]{4,200})[”」]"
+)
 _WORDS: Final = 2
 _WORD: Final = re.compile(r"\w+")
 _ALIKE: Final = 0.74
@@ -93,15 +98,28 @@ def _quotes(compared: Compared, said: _Said) -> Iterator[Finding]:
     for part in compared.alignment.new:
         if is_person(compared.message(part)) and not compared.is_new_summary(part):
             continue
+        taken: set[int] = set()
         for quote in quotes(part.text):
             line = part.text.rfind("\n", 0, quote.start) + 1
             before = part.text[max(line, quote.start - _BEFORE) : quote.start]
             if _OTHER.search(before):
                 continue
+            taken.add(quote.start)
             if (quote.exact and _is_speech(quote.text, before) and not said.has(quote.text)) or (
                 not quote.exact and not said.may_have(quote.text)
             ):
                 yield _finding(quote, part, compared)
+        yield from _by_anybody(part, taken, compared)
+
+
+def _by_anybody(part: Part, taken: set[int], compared: Compared) -> Iterator[Finding]:
+    """Quotations of several words, told as said by somebody, that the original does not have at all."""
+    for match in _SPOKEN.finditer(part.text):
+        group = match.lastindex or 1
+        words = match.group(group)
+        if match.start(group) not in taken and len(bag(words)) > _WORDS and bare(words) not in compared.original_bare:
+            quote = UserQuote(match.start(group), match.end(group), words)
+            yield _finding(quote, part, compared)
 
 
 def _is_speech(quote: str, before: str) -> bool:
@@ -110,7 +128,7 @@ def _is_speech(quote: str, before: str) -> bool:
 
 
 def _finding(quote: UserQuote, part: Part, compared: Compared) -> Finding:
-    message = f'the output quotes the user with words that the user never wrote: "{shown(quote.text)}"'
+    message = f'the output quotes words that nobody said so: "{shown(quote.text)}"'
     place = compared.place_of(part)
     return error(message, quote.text, replace(place, offset=quote.start))
 

@@ -21,6 +21,8 @@ _SAME: Final = 0.7
 _ASKS: Final = re.compile(r"[\W_]*(?:how|what|why|where|when|whether|如何|怎么|为什么)\b", re.IGNORECASE)
 #: What the original says beyond it (why, how often) may have gone.
 _LEAST_SHARE: Final = {FAILED: 0.4, PENDING: 0.5}
+#: When the original speaks of all that the output does, what else it says does not matter.
+_WHOLE, _WHOLE_LEAST = 0.9, 0.15
 _LEAST: Final = 2
 _RED: Final = re.compile(
     r"\b[1-9]\d{0,5} (?:failed|failing|failures?|errors?)\b|^(?:FAILED|FAIL|ERROR|--- FAIL)\b|\bBUILD FAILED\b|npm ERR!|失败 [1-9]\d*|[1-9]\d* (?:个)?失败",
@@ -87,6 +89,8 @@ def _likeness(subject: frozenset[str], theirs: frozenset[str], least: float, com
     if not theirs or (min(len(theirs), len(subject)) < _LEAST and not compared.is_rare(theirs & subject)):
         return 0.0
     shares = covered(subject, theirs, compared), covered(theirs, subject, compared)
+    if shares[0] >= _WHOLE and compared.is_rare(subject & theirs):
+        least = min(least, _WHOLE_LEAST)
     return round(sum(shares), 1) if max(shares) >= _SAME and min(shares) >= least else 0.0
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from compressor.checks import _compared
 from compressor.checks._compared import Compared, distinct, error, shown, where
 from compressor.checks._pairs import covered
-from compressor.checks._statements import Statement
+from compressor.checks._statements import Statement, pieces
 from compressor.checks._terms import bag
 from compressor.guards.negation import clauses
 from compressor.guards.outcomes import DONE, FAILED, PENDING, outcomes
@@ -23,6 +23,14 @@ _OPEN_CUE: Final = re.compile(
     r"|待|还|未|尚|下一步|接下来|剩|之后|后续|需要|将|等",
     re.IGNORECASE,
 )
+_PARTS: Final = re.compile(r"(?<=[.;；。])\s+|[;；]")
+_AFFIRMED: Final = re.compile(
+    r"\b(?:was|were|is|are|has been|have been|got)\s+(?:now |already |all |both )?(?:done|given|granted|finished|complete[d]?|resolved|approved|published|released|deployed|merged|tested|fixed|sent|answered|confirmed|migrated|\w+ed)\W*$"
+    r"|已经?|完成?了|好了|完了|过了|完毕",
+    re.IGNORECASE,
+)
+#: So much of what a statement says is the point.
+_ABOUT, _WHOLLY = 0.5, 0.9
 _ALL_DONE: Final = re.compile(
     r"\b(?:everything|all(?: of)?(?: the)?(?: \w+)?(?: (?:tasks?|items?|points?|steps?|work))?)\s+(?:is|are|was|were|has been|have been)\s+(?:now |all )?(?:done|complete|completed|finished)\b"
     r"|\bnothing (?:is )?(?:left|remaining|open|pending|outstanding)\b|(?:全部|都|均)(?:已|已经)?(?:完成|处理完|做完|搞定)|没有(?:遗留|待办|未完成)",
@@ -53,7 +61,10 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
 def _all(compared: Compared) -> Iterator[Finding]:
     for message, text in (*_listed(compared), *_said(compared)):
         words = bag(text) - _cue_words(text)
-        if not words or compared.is_kept(text):
+        if not words:
+            continue
+        yield from _affirmed(message, text, words, compared)
+        if compared.is_kept(text):
             continue
         told = _told(words, compared)
         place = compared.origin(message)
@@ -63,6 +74,20 @@ def _all(compared: Compared) -> Iterator[Finding]:
             reads = f"what is still to do is told otherwise: {shown(told.text)}"
             yield Finding("", Level.ERROR, reads, shown(text), place)
     yield from _nothing_left(compared)
+
+
+def _affirmed(message: Message, text: str, words: frozenset[str], compared: Compared) -> Iterator[Finding]:
+    """New statements that tell the point as done."""
+    for statement in compared.new:
+        for piece in pieces(statement):
+            shared = piece.bag & words
+            done = _AFFIRMED.search(piece.text)
+            if not shared or len(pieces(piece)) > 1 or not done or _is_open(piece):
+                continue
+            share = covered(piece.bag - bag(done.group()), words, compared)
+            if share >= _WHOLLY or (share >= _ABOUT and compared.is_rare(shared)):
+                reads = f'what is still to do ("{shown(text)}", {where(message)}) is told as done: {shown(piece.text)}'
+                yield error(reads, text, compared.place(piece))
 
 
 def _cue_words(text: str) -> frozenset[str]:
@@ -126,6 +151,12 @@ def _listed(compared: Compared) -> Iterator[tuple[Message, str]]:
             yield at, text
 
 
+def _point(text: str, cue: str) -> str:
+    """The part of a clause that holds the cue."""
+    parts = [p for p in _PARTS.split(text) if cue.lower() in p.lower()]
+    return parts[0].strip() if parts and bag(parts[0]) else text
+
+
 def _said(compared: Compared) -> Iterator[tuple[Message, str]]:
     """What the newest messages say is still to do, and nothing later says is done."""
     talk = [
@@ -145,7 +176,7 @@ def _said(compared: Compared) -> Iterator[tuple[Message, str]]:
                 and (len(subject) >= _LEAST or compared.is_rare(subject))
                 and not _ANNOUNCED.match(text)
             ):
-                found.append((message, text, subject))
+                found.append((message, _point(text, told.cue), subject))
             elif told.status == DONE:
                 found = [f for f in found if covered(f[2], subject, compared) < _DONE]
     yield from ((m, t) for m, t, _ in found)

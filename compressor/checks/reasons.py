@@ -80,10 +80,16 @@ def _told(part: Part, span: DecisionSpan, compared: Compared) -> Statement | Non
         if covered(decision, statement.bag, compared) < _TOLD:
             continue
         near = _entry(statement)
-        if covered(reason, bag(near), compared) >= _REASON or _because().search(near):
+        if covered(reason, bag(near), compared) >= _REASON or _gives_reason(near, rest):
             return None
         without = statement
     return without
+
+
+def _gives_reason(told: str, decision: str) -> bool:
+    """Whether a reason is told, with a cue that is no word of the decision itself."""
+    known = decision.lower()
+    return any(m.group().lower() not in known for m in _because().finditer(told))
 
 
 def _entry(statement: Statement) -> str:
