@@ -85,6 +85,12 @@ def compress(  # noqa: PLR0913 - the options of a run, spelled out for editors a
     ratio: float | None = None,
     summarizer: str | None = None,
     summarizer_option: Mapping[str, Any] | None = None,
+    model: str | None = None,
+    base_url: str | None = None,
+    cassette: str | os.PathLike[str] | None = None,
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
+    deadline: float | None = None,
     focus: str | None = None,
     pin: Sequence[str] | None = None,
     facts: str | os.PathLike[str] | None = None,
@@ -108,8 +114,14 @@ def compress(  # noqa: PLR0913 - the options of a run, spelled out for editors a
         rules: paths of rule files that count besides the preset's rules.
         budget: tokens that the output may cost its reader, the brief included.
         ratio: how many times smaller than the original; not together with `budget`.
-        summarizer: who writes the brief (`extractive`, `head`, `none`).
+        summarizer: who writes the brief (`extractive`, `head`, `none`, `llm`, `local`, `replay`).
         summarizer_option: its options.
+        model: the model that writes the brief: its provider's name for it, or a `.gguf` file (`docs/models.md`).
+        base_url: address of the model's endpoint.
+        cassette: file of recorded answers.
+        max_cost: stop before the model costs more, in the price table's currency.
+        max_tokens: stop before the model uses more tokens.
+        deadline: seconds that the session may wait for the model.
         focus: words that matter now.
         pin: texts; every part that holds one stays as it is.
         facts: path of a file of facts that must survive (`compress facts --json`).
@@ -128,10 +140,12 @@ def compress(  # noqa: PLR0913 - the options of a run, spelled out for editors a
         ReadError: the source cannot be read.
         WriteError: the output cannot be written; nothing was published.
         ArchiveError: the original cannot be archived; nothing was published.
+        LimitError: a limit of cost or tokens was reached; nothing was published.
     """
     said = {
         "preset": preset, "rules": rules, "budget": budget, "ratio": ratio, "summarizer": summarizer,
-        "summarizer_option": summarizer_option, "focus": focus, "pin": pin, "facts": facts, "new_id": new_id,
+        "summarizer_option": summarizer_option, "model": model, "base_url": base_url, "cassette": cassette,
+        "max_cost": max_cost, "max_tokens": max_tokens, "deadline": deadline, "focus": focus, "pin": pin, "facts": facts, "new_id": new_id,
         "archive": archive, "redact": redact, "format": format, "map": map, "encoding": encoding,
     }  # fmt: skip
     merged = options.merge(options.Said({k: v for k, v in said.items() if v is not None}))
@@ -143,6 +157,9 @@ def compress(  # noqa: PLR0913 - the options of a run, spelled out for editors a
     else:
         opened = Source("<messages>", dumps(list(source)))
     target = _target(path, output)
+    folder = chosen.archive or (target.parent / inputs.ARCHIVE_NAME if target is not None else None)
+    if folder is not None:
+        chosen = replace(chosen, terms=replace(chosen.terms, answers=folder / "answers"))
     outcome = compact(opened, chosen, _store(chosen.archive, path))
     results = publish(outcome, target, chosen) if target is not None else outcome.results
     weights = chosen.preset.weights

@@ -19,7 +19,7 @@ Examples:
 """,
 )
 @click.argument("file", metavar="FILE")
-@take(*RULES, "budget", "summarizer", "summarizer_option", "focus")
+@take(*RULES, "budget", "summarizer", "summarizer_option", "model", "base_url", "deadline", "focus")
 def command(options: Options, file: str) -> None:
     """Print the handover note of FILE as Markdown: goal, state, decisions, dead ends, files, red lines.
 

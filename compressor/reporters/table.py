@@ -30,6 +30,8 @@ def write(document: Mapping[str, Any], stream: TextIO, options: Mapping[str, Any
     for s in sessions:
         stream.writelines(f"{line}\n" for line in _remarks(s))
     stream.write(f"{_sums(document['totals'])}\n")
+    if document["totals"].get("model"):
+        stream.write(f"{_asked(document['totals']['model'])}\n")
     live = [s["resume"] for s in sessions if s["resume"] and s["output"]]
     stream.writelines(f"to go on from it: {printable(command)}\n" for command in live[:_RESUMES])
     if len(live) > _RESUMES:
@@ -94,6 +96,23 @@ def _remarks(s: Mapping[str, Any]) -> Iterator[str]:
         yield printable(f"{place}: {f['level']} {f['check']}: {shorten(f['message'], 160)}{fact}")
     if len(found) > _FINDINGS:
         yield printable(f"{s['path']}: {len(found) - _FINDINGS} more findings in the report")
+
+
+def _asked(model: Mapping[str, Any]) -> str:
+    """What models were asked, or would be."""
+    tokens, cost = model["tokens"], model["cost"]
+    money = f"{cost:,.4f}" if cost is not None else "no price is known"
+    stored = f" ({model['stored']:,} more answers at hand)" if model["stored"] else ""
+    if model["planned"]:
+        return (
+            f"model: would be sent {model['planned']:,} requests{stored}, about {tokens['input']:,} tokens, "
+            f"at most {tokens['output']:,} back; cost at most: {money}"
+        )
+    retries = f", {model['retries']:,} sent again" if model["retries"] else ""
+    return (
+        f"model: {model['requests']:,} requests{stored}{retries}, {tokens['input']:,} tokens in, "
+        f"{tokens['output']:,} out; cost: {money}"
+    )
 
 
 def _sums(totals: Mapping[str, Any]) -> str:
