@@ -85,7 +85,7 @@ def _layer(message: Message, part: Part, pinned: frozenset[int], conclusions: fr
         return Layer.SUMMARY
     if part.ordinal in pinned or message.pinned or (message.role is Role.SYSTEM and not message.regainable):
         return Layer.PINNED
-    if part.type in (PartType.TOOL_RESULT, PartType.IMAGE):
+    if part.type in (PartType.TOOL_RESULT, PartType.IMAGE) or message.origin is Origin.TOOL:
         return Layer.TOOL_RESULT
     if message.abandoned:
         return Layer.NOTE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -113,15 +114,23 @@ def _opened(path: PathSteps, value: Any) -> tuple[PathSteps, Any]:
     return ((*path, NESTED), inner) if isinstance(inner, dict) else (path, value)
 
 
+#: How the output of a tool begins where an agent without tool calls gets it told by the user's role.
+_OUTPUT: Final = re.compile(
+    r"\s*(?:EXECUTION RESULT of \[|(?:execution result|observation|api output|tool (?:output|result)|command output)s?:"
+    r"|<(?:returncode|output|observation|tool_result|tool_response|execution_output)>"
+    r"|\[File: [^\n]{1,200} \(\d+ lines total\)\]|Found \d+ matches for )",
+    re.IGNORECASE,
+)
+
 Parse = Callable[[Builder, Item, State], None]
 Finish = Callable[[Builder, State], None]
 
 
 def origin_of(role: Role, text: str = "") -> Origin:
-    """Who wrote a message of this role; a harness may speak as the user, which its first words show."""
+    """Who wrote a message of this role; a harness or a tool may speak as the user, which the first words show."""
     if role is Role.ASSISTANT:
         return Origin.AGENT
-    if role is Role.TOOL:
+    if role is Role.TOOL or (role is Role.USER and _OUTPUT.match(text)):
         return Origin.TOOL
     if role is Role.SYSTEM or text.lstrip()[:100].startswith(_HARNESS):
         return Origin.HARNESS
