@@ -30,7 +30,8 @@ def load(name: str) -> Mapping[str, Any]:
     Raises:
         ConfigError: there is no such file, or it is not a mapping.
     """
-    from ruamel.yaml import YAML, YAMLError
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     file = resource(f"rules/cues/{name}.yaml")
     try:

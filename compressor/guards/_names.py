@@ -33,22 +33,25 @@ _JIEBA: Final = {"nr": "person", "ns": "place", "nt": "org"}
 
 def proper_names(text: str, model: str = "") -> list[Span]:
     """Names of people, organisations, products and places, in order."""
-    scan = _scan()
-    if not scan.search(text) and not _TWO_CAPITALS.search(text) and not _CJK_CHAR.search(text):
+    if not _holds_known(text) and not _TWO_CAPITALS.search(text) and not _CJK_CHAR.search(text):
         return []
     out: list[Span] = []
     for sentence in sentences(text):
         picked = text[sentence.start : sentence.end]
         if _CJK_CHAR.search(picked):
-            out += _in(picked, sentence, "zh", _han_scan())
-        out += _in(picked, sentence, "en", scan)
+            out += _in(picked, sentence, "zh")
+        out += _in(picked, sentence, "en")
         if model:
             out += [(s + sentence.start, e + sentence.start, label) for s, e, label in _asked(picked, model)]
     return sorted(set(out))
 
 
-def _in(picked: str, sentence: Sentence, lang: str, scan: re.Pattern[str]) -> Iterator[Span]:
-    if not scan.search(picked) and not (lang == "en" and _TWO_CAPITALS.search(picked)):
+def _in(picked: str, sentence: Sentence, lang: str) -> Iterator[Span]:
+    if lang == "zh":
+        wanted = _han_scan().search(picked) is not None
+    else:
+        wanted = _holds_known(picked) or _TWO_CAPITALS.search(picked) is not None
+    if not wanted:
         return
     taken: list[Span] = []
     for entity in _ruler(lang)(picked).ents:
@@ -86,13 +89,18 @@ def _after_names() -> tuple[str, ...]:
 
 
 @cache
-def _scan() -> re.Pattern[str]:
-    """Any word that can make a name: one alternation over the lists, case-sensitive."""
-    words: list[str] = []
-    for key in ("titles", "first_names", "org_suffixes", "orgs", "products", "places", "place_suffixes"):
-        words += [w for w in phrases("names", key) if w.isascii() or not _CJK_CHAR.search(w)]
-    inner = "|".join(re.escape(w) for w in sorted(set(words), key=len, reverse=True))
-    return re.compile(rf"(?<![\w.-])(?:{inner})(?!\w)")
+def _known() -> frozenset[str]:
+    """First words of the lists: a text without any of them needs no look."""
+    keys = ("titles", "first_names", "org_suffixes", "orgs", "products", "places", "place_suffixes")
+    words = (w.split(" ", 1)[0] for key in keys for w in phrases("names", key) if not _CJK_CHAR.search(w))
+    return frozenset(part for word in words for part in (word, word.rstrip(".")))
+
+
+def _holds_known(text: str) -> bool:
+    return not _known().isdisjoint(_WORD.findall(text))
+
+
+_WORD: Final = re.compile(r"[A-Z\u00c0-\u00de][\w\u00c0-\u024f.-]*\w|[A-Z]\b")
 
 
 @cache
@@ -144,10 +152,7 @@ def _patterns() -> Iterator[dict[str, Any]]:
         "pattern": [{"TEXT": {"IN": ["University", "Bank", "Institute", "Ministry"]}}, {"TEXT": "of"}, name, more],
     }
     yield {"label": "LOC", "pattern": [name, more, {"TEXT": {"IN": list(phrases("names", "place_suffixes"))}}]}
-    for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products")):
-        for word in phrases("names", key):
-            if not _CJK_CHAR.search(word):
-                yield {"label": label, "pattern": word}
+    yield from _listed_patterns(cjk=False)
 
 
 def _han_patterns() -> Iterator[dict[str, Any]]:
@@ -155,30 +160,36 @@ def _han_patterns() -> Iterator[dict[str, Any]]:
     surname = {"TEXT": {"IN": list(phrases("names", "surnames")[0])}}
     stops = re.escape(phrases("names", "zh_stops")[0])
     given = {"TEXT": {"REGEX": f"^(?![{stops}])[{CJK}]$"}}
+    person = [surname, given, {**given, "OP": "?"}]
     for title in phrases("names", "zh_titles"):
-        end = [{"TEXT": c} for c in title]
         for count in (0, 1, 2):
             mark = {"id": f"after{len(title)}"} if count and len(title) > 1 else {}
-            yield {"label": "PERSON", **mark, "pattern": [surname, *[given] * count, *end]}
-    for word in phrases("names", "zh_before"):
-        for mark in ("", "：", ":"):
-            start = [{"TEXT": c} for c in word + mark]
-            person = [surname, given, {**given, "OP": "?"}]
-            yield {"label": "PERSON", "id": f"before{len(start)}", "pattern": [*start, *person]}
+            yield {"label": "PERSON", **mark, "pattern": [surname, *[given] * count, *_letters(title)]}
+    for word in (w + sign for w in phrases("names", "zh_before") for sign in ("", "\uff1a", ":")):
+        yield {"label": "PERSON", "id": f"before{len(word)}", "pattern": [*_letters(word), *person]}
     for word in phrases("names", "zh_after"):
-        yield {
-            "label": "PERSON",
-            "id": f"after{len(word)}",
-            "pattern": [surname, given, {**given, "OP": "?"}, *[{"TEXT": c} for c in word]],
-        }
-    part = {"TEXT": {"REGEX": f"^(?![{stops}省市县])[{CJK}]$"}}
+        yield {"label": "PERSON", "id": f"after{len(word)}", "pattern": [*person, *_letters(word)]}
+    yield from _endings(stops)
+    yield from _listed_patterns(cjk=True)
+
+
+def _letters(word: str) -> list[dict[str, Any]]:
+    return [{"TEXT": c} for c in word]
+
+
+def _endings(stops: str) -> Iterator[dict[str, Any]]:
+    part = {"TEXT": {"REGEX": f"^(?![{stops}\u7701\u5e02\u53bf])[{CJK}]$"}}
     for label, key, most in (("ORG", "zh_org_suffixes", 8), ("GPE", "zh_place_suffixes", 4)):
         for ending in phrases("names", key):
-            for count in range(1 if label == "GPE" and ending in "市省县" else 2, most + 1):
-                yield {"label": label, "pattern": [*[part] * count, *[{"TEXT": c} for c in ending]]}
+            least = 1 if ending in ("\u7701", "\u5e02", "\u53bf") else 2
+            for count in range(least, most + 1):
+                yield {"label": label, "pattern": [*[part] * count, *_letters(ending)]}
+
+
+def _listed_patterns(*, cjk: bool) -> Iterator[dict[str, Any]]:
     for label, key in (("GPE", "places"), ("ORG", "orgs"), ("PRODUCT", "products")):
         for word in phrases("names", key):
-            if _CJK_CHAR.search(word):
+            if bool(_CJK_CHAR.search(word)) is cjk:
                 yield {"label": label, "pattern": word}
 
 

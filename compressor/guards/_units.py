@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -45,7 +45,7 @@ class Units:
     ambiguous: Mapping[str, tuple[str, ...]]
     number_words: Mapping[str, int]
     ordinal_words: Mapping[str, int]
-    before: Mapping[str, re.Pattern[str]]
+    before: Mapping[str, Before]
     not_numerals: re.Pattern[str]
 
 
@@ -79,17 +79,37 @@ def units() -> Units:
         ambiguous={k: tuple(v) for k, v in data["ambiguous"].items()},
         number_words=data["number_words"],
         ordinal_words=data["ordinal_words"],
-        before={k: _before(v) for k, v in data["before"].items()},
+        before={k: Before(_words(v)) for k, v in data["before"].items()},
         not_numerals=re.compile(alternation(_words(data["not_numerals"]))),
     )
 
 
-def _before(words: str) -> re.Pattern[str]:
-    """These words at the end of what stands before a number, with a mark or a short link between."""
-    return re.compile(
-        rf"(?:{alternation(_words(words))})\s*(?:number|no\.?|nr\.?|is|was|to|=|at|on|\u662f|\u4e3a|\u7b2c)?[\s:#=(\uff1a@'\"\u2116]*[>=<~^]{{0,2}}\s*$",
-        re.IGNORECASE,
-    )
+class Before:
+    """Words at the end of what stands before a number, with a mark or a short link between."""
+
+    __slots__ = ("_han", "_words")
+
+    def __init__(self, words: Iterable[str]) -> None:
+        items = [w.lower() for w in words]
+        self._words = frozenset(w for w in items if not _CJK_CHAR.search(w))
+        self._han = tuple(w for w in items if _CJK_CHAR.search(w))
+
+    def ends(self, before: str) -> bool:
+        """Whether the stretch ends in one of the words."""
+        text = before.lower().rstrip(_LINKS)
+        link = _LINK_WORD.search(text)
+        for tail in (text, text[: link.start()].rstrip(_LINKS)) if link else (text,):
+            if self._han and tail.endswith(self._han):
+                return True
+            last = _LAST_WORDS.search(tail)
+            if last and (last.group(2) in self._words or f"{last.group(1)} {last.group(2)}" in self._words):
+                return True
+        return False
+
+
+_LINKS: Final = " \t:#=(\uff1a@'\"\u2116<>~^."
+_LINK_WORD: Final = re.compile(r"(?:\b(?:number|no|nr|is|was|to|at|on)|[\u662f\u4e3a])$")
+_LAST_WORDS: Final = re.compile(r"(?:([^\W\d_][\w.+-]*)\s+)?((?:[^\W\d_]|\d+\.)[\w.+-]*)$")
 
 
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:

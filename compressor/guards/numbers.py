@@ -35,6 +35,8 @@ _HAN: Final = re.compile(
     rf"|(?P<minus>[负零下]*)(?P<n>[{_numerals.HAN_DIGITS}]+(?:点[零〇一二三四五六七八九]+)?)"
 )
 _DIGIT: Final = re.compile("\\d+")
+#: Longer runs without a blank are data.
+_DATA: Final = re.compile(r"[!-~]{600,}")
 _ANY_DIGITS: Final = re.compile(f"[\\d{_numerals.HAN_DIGITS}]+")
 _HAN_DIGIT: Final = re.compile(f"[{_numerals.HAN_DIGITS}半]")
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
@@ -52,7 +54,7 @@ _NEAR: Final = 40
 
 def numbers(text: str) -> list[Number]:
     """All numbers of the text, in order."""
-    plain = _numerals.plain(text)
+    plain = _DATA.sub(lambda m: " " * len(m.group()), _numerals.plain(text))
     cjk = not plain.isascii() and bool(_HAN_DIGIT.search(plain))
     found = [n for start, end in _windows(plain, cjk=cjk) for n in _digit_numbers(plain, start, end)]
     found += _han_numbers(plain, found) if cjk else []
@@ -100,7 +102,7 @@ def _blank(plain: str, low: int) -> int:
 #: A month or a word of the kind may stand so far before its digits, a unit so far behind.
 _AHEAD: Final = 12
 _BEHIND: Final = 24
-#: Longer runs without a blank are data.
+#: How far back a blank is looked for.
 _CHUNK: Final = 200
 
 
@@ -163,7 +165,7 @@ def _measured(plain: str, start: int, first: int, end: int, value: Decimal, sign
         line = plain[end : end + 2].strip().startswith("行")
         return Number(start, end, "", value, "", "", "line" if line else "ordinal", "")
     for kind in ("version", "line", "port", "id"):
-        if table.before[kind].search(before) and _fits(kind, numeral, plain, end):
+        if table.before[kind].ends(before) and _fits(kind, numeral, plain, end):
             return Number(start, end, "", _named(kind, value, numeral), "", "", kind, "")
     unit, stop = unit_at(plain, end)
     if unit:
