@@ -8,6 +8,7 @@ archive, writes the same bytes, records what is not recorded yet, and marks it d
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import threading
@@ -70,7 +71,9 @@ def open_store(folder: Path) -> Store:
 
 @lru_cache(maxsize=64)
 def _open_store(folder: Path, _thread: int) -> Store:
-    return Store(folder)
+    store = Store(folder)
+    atexit.register(store.close)
+    return store
 
 
 def _told(r: SessionResult, outcome: FileOutcome, output: Path, keys: Sequence[str]) -> SessionResult:

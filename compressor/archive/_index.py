@@ -6,16 +6,24 @@ So it is never waited for on its way to the disk.
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from compressor import disk
+from compressor.archive._lock import hold
 from compressor.archive._pack import TIGHT, Entry, Kind
+from compressor.errors import ArchiveError, Location
 
 NAME: Final = "index.sqlite"
+#: Holds the sha256 of the index while nobody has it open to write: SQLite does not see every flipped bit by itself.
+SEAL: Final = "index.seal"
+#: Seconds that a writer waits for another one: each of them is done in well under a second.
+PATIENCE: Final = 120.0
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS packs (id INTEGER PRIMARY KEY, size INTEGER NOT NULL);
@@ -63,15 +71,19 @@ class Spot:
 
 
 class Index:
-    """The open index of one archive."""
+    """The open index of one archive.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        in_memory: made from the packs for this process alone, where the folder cannot be written to.
+    """
+
+    def __init__(self, folder: Path, *, in_memory: bool = False) -> None:
         self.path = folder / NAME
-        self.db = self._open()
+        self.db = self._open(":memory:" if in_memory else str(self.path))
 
-    def _open(self) -> sqlite3.Connection:
-        new = not self.path.exists()
-        db = sqlite3.connect(self.path, timeout=60, isolation_level="DEFERRED", check_same_thread=False)
+    def _open(self, name: str) -> sqlite3.Connection:
+        new = not Path(name).exists()
+        db = sqlite3.connect(name, timeout=60, isolation_level="DEFERRED", check_same_thread=False)
         try:
             if new:
                 # most archives are small: one page a table is half of what they take
@@ -91,16 +103,36 @@ class Index:
 
     def commit(self) -> None:
         """Make what was changed the state."""
+        self._unseal()
         disk.commit("index", self.db)
+
+    def _unseal(self) -> None:
+        with suppress(FileNotFoundError):
+            self.path.with_name(SEAL).unlink()
 
     def rollback(self) -> None:
         """Forget what was changed since the last commit."""
         self.db.rollback()
 
     def change(self, name: str, query: str, row: tuple[Any, ...]) -> None:
-        """One change of its own, committed at once."""
-        self.db.execute(query, row)
-        disk.commit(name, self.db)
+        """One change of its own, committed at once.
+
+        Raises:
+            ArchiveError: it could not be written.
+        """
+        try:
+            with hold(self.path.with_name("lock"), wait=PATIENCE, purpose=name):
+                self._unseal()
+                self.db.execute(query, row)
+                disk.commit(name, self.db)
+        except (OSError, sqlite3.Error) as error:
+            self.db.rollback()
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ArchiveError(
+                f"the archive could not be written: {reason.lower()}",
+                at=Location(str(self.path.parent)),
+                hint="free space, or choose another folder with --archive",
+            ) from error
 
     def one(self, query: str, *values: Any) -> tuple[Any, ...] | None:
         """The first row."""
@@ -170,3 +202,29 @@ class Index:
         """Where a dictionary lies."""
         row = self.one("SELECT pack, offset, size FROM dictionaries WHERE id=?", number)
         return None if row is None else Spot(*row)
+
+
+def seal(folder: Path) -> None:
+    """Note what the index is, after everybody has closed it. The caller is the only writer."""
+    path = folder / NAME
+    if not _open_log(folder) and path.is_file():
+        disk.publish(folder / SEAL, _digest(path), "seal", durable=False)
+
+
+def is_sealed(folder: Path) -> bool | None:
+    """Whether the index is as it was when it was sealed; None: somebody has it open, or was killed with it."""
+    try:
+        noted = (folder / SEAL).read_bytes()
+        return None if _open_log(folder) else noted == _digest(folder / NAME)
+    except FileNotFoundError:
+        return None
+
+
+def _open_log(folder: Path) -> bool:
+    log = folder / f"{NAME}-wal"
+    return log.is_file() and log.stat().st_size > 0
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest().encode() + b"\n"

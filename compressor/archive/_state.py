@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import orjson
 
 from compressor.archive._index import Index
+from compressor.errors import ArchiveError
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,9 @@ def mark(index: Index, path: str | Path, what: Done) -> None:
     """Note that a file is done."""
     output = place(what.output) if what.output else b""
     row = (place(path), what.source, what.options, output, what.result, orjson.dumps(what.said))
-    index.change("done", "INSERT OR REPLACE INTO done VALUES (?,?,?,?,?,?)", row)
+    # without its mark a file is done once more, and comes out the same: no reason to call it failed
+    with suppress(ArchiveError):
+        index.change("done", "INSERT OR REPLACE INTO done VALUES (?,?,?,?,?,?)", row)
 
 
 def announce(index: Index, output: str | Path, digest: bytes) -> None:

@@ -25,8 +25,9 @@ from typing import Any, Final
 
 from compressor import disk
 from compressor.archive import _lock, _pack
+from compressor.archive._append import Appender, is_tight
 from compressor.archive._chunks import Piece, fill, own_id, pieces
-from compressor.archive._index import NAME, Index, Spot
+from compressor.archive._index import NAME, PATIENCE, SEAL, Index, Spot, seal
 from compressor.archive._pack import AS_IT_IS, NO_IDS, Damage, Kind, Recipe
 from compressor.archive._squeeze import Squeezer
 from compressor.errors import ArchiveError, Location
@@ -37,8 +38,6 @@ FORMAT: Final = b'{"format":"transcript-compressor archive","version":1}\n'
 PACK: Final = 256 * 1024 * 1024
 #: Raw size at which a block is closed.
 BLOCK: Final = 8 * 1024 * 1024
-#: Seconds that a writer waits for another one: each of them is done in well under a second.
-PATIENCE: Final = 120.0
 #: Unpacked blocks kept at hand, in bytes.
 _AT_HAND: Final = 48 * 1024 * 1024
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
@@ -138,10 +137,15 @@ class Store:
         return (self.folder / "format.json").is_file()
 
     def close(self) -> None:
-        """Let go of the index."""
-        if self._index is not None:
-            self._index.close()
-            self._index = None
+        """Let go of the index, and seal it if nobody else has it open."""
+        if self._index is None:
+            return
+        self._index.close()
+        self._index = None
+        with suppress(OSError, ArchiveError):
+            if not (self.folder / SEAL).exists():
+                with _lock.hold(self.folder / "lock", wait=0.0, purpose="seal"):
+                    seal(self.folder)
 
     @contextmanager
     def writing(self, purpose: str, wait: float = PATIENCE) -> Iterator[None]:
@@ -198,6 +202,8 @@ class Store:
         try:
             return Index(self.folder)
         except sqlite3.DatabaseError:
+            if not os.access(self.folder, os.W_OK):
+                return Index(self.folder, in_memory=True)
             # damaged: everything in it stands in the packs and in the log of records
             for path in self.folder.glob(f"{NAME}*"):
                 path.unlink(missing_ok=True)
@@ -302,7 +308,7 @@ class Store:
         try:
             start = os.lseek(file, 0, os.SEEK_END)
             try:
-                yield Appender(self, file, number, tight=tight)
+                yield Appender(self.index, self.squeezer, file, number, tight=tight)
                 disk.sync("pack", file)
             except BaseException:
                 self.index.rollback()
@@ -402,54 +408,6 @@ class Store:
             at=self._at(),
             hint="see compress archive verify; put the archive back from a copy",
         )
-
-
-class Appender:
-    """Writes entries at the end of one pack, and enters them in the index."""
-
-    def __init__(self, store: Store, file: int, number: int, *, tight: bool) -> None:
-        self._store = store
-        self._file = file
-        self.number = number
-        self._tight = tight
-        self.at = os.lseek(file, 0, os.SEEK_END)
-
-    def block(self, chunks: dict[bytes, bytes]) -> None:
-        """Append chunks as one block."""
-        if not chunks:
-            return
-        raw = b"".join(chunks.values())
-        sizes = [(digest, len(data)) for digest, data in chunks.items()]
-        table = _pack.table_of(sizes)
-        frame, dictionary = self._store.squeezer.pack(raw, tight=self._tight)
-        flags = _pack.TIGHT if self._tight else 0
-        self._entry(
-            _pack.build(Kind.BLOCK, table + frame, raw=len(raw), table=len(table), dictionary=dictionary, flags=flags),
-            _pack.chunks_of(table),
-        )
-
-    def recipe(self, recipe: Recipe) -> None:
-        """Append how an original is put together."""
-        raw = recipe.pack()
-        packed = self._store.squeezer.small(raw)
-        self._entry(_pack.build(Kind.RECIPE, packed, raw=len(raw)), key=recipe.key)
-
-    def dictionary(self, number: int, raw: bytes) -> None:
-        """Append a dictionary."""
-        packed = self._store.squeezer.small(raw)
-        self._entry(_pack.build(Kind.DICTIONARY, packed, raw=len(raw), dictionary=number))
-
-    def _entry(self, data: bytes, chunks: Any = (), key: bytes = b"") -> None:
-        disk.write("pack", self._file, data)
-        entry = _pack.entry_at(data, 0)
-        assert entry is not None
-        self._store.index.add(self.number, entry.moved(self.at), chunks, key)
-        self.at += len(data)
-
-
-def is_tight(index: Index, pack: int) -> bool:
-    """Whether a pack holds tight blocks (then it holds no others)."""
-    return index.one("SELECT 1 FROM blocks WHERE pack=? AND tight=1 LIMIT 1", pack) is not None
 
 
 def _digest(key: str) -> bytes:

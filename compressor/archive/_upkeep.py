@@ -8,11 +8,12 @@ from typing import Final
 
 from compressor import disk
 from compressor.archive import _pack
+from compressor.archive._append import Appender, is_tight
 from compressor.archive._chunks import MEAN
-from compressor.archive._index import NAME, Index
+from compressor.archive._index import NAME, Index, is_sealed
 from compressor.archive._pack import Damage, Kind, Recipe
 from compressor.archive._squeeze import SAMPLES, train
-from compressor.archive._store import FORMAT, PACK, Appender, Store, is_tight
+from compressor.archive._store import FORMAT, PACK, Store
 from compressor.errors import ArchiveError
 
 #: Raw size of a tight block: sessions near each other in time look back on each other.
@@ -82,6 +83,8 @@ def verify(store: Store) -> Iterator[Problem]:
     if (store.folder / "format.json").read_bytes() != FORMAT:
         yield Problem("format.json", 0, "not what this version writes")
         return
+    if is_sealed(store.folder) is False:
+        yield Problem(NAME, -1, "damaged, or changed by somebody else; remove it, and it is made anew from the packs")
     damaged = list(_verify_packs(store))
     try:
         yield from _verify_index(store)

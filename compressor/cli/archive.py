@@ -33,13 +33,18 @@ def command() -> None:
     """List, verify, measure, export, prune and tighten an archive of originals."""
 
 
-def store_of(options: Options, named: str | None) -> Store:
-    """The archive that a command is about."""
+def store_of(options: Options, named: str | None, *, untouched: bool = False) -> Store:
+    """The archive that a command is about.
+
+    Args:
+        untouched: its index is not opened: opening makes a damaged one anew.
+    """
     from compressor.archive import Store
     from compressor.inputs import ARCHIVE_NAME
 
     store = Store(Path(named) if named else options.archive or Path(ARCHIVE_NAME))
-    _ = store.index
+    if not untouched or not store.exists():
+        _ = store.index
     return store
 
 
@@ -72,7 +77,7 @@ def verify_archive(options: Options, folder: str | None) -> int:
     """
     from compressor import originals
 
-    store = store_of(options, folder)
+    store = store_of(options, folder, untouched=True)
     problems = list(originals.verify(store))
     if options.json:
         shown = [{"file": p.file, "offset": p.offset, "message": p.message, "originals": p.originals} for p in problems]

@@ -8,11 +8,52 @@ from typing import Any
 
 import orjson
 
-WORDS = (
-    "archive record session parser index writer reader branch commit deploy cache token ledger budget summary verify "
-    "restore prune export nightly schedule worker queue lock retry failure latency throughput memory stream window "
-    "schema validate migrate rollback release staging production customer invoice payment currency region tenant"
-).split()
+WORDS = [
+    "archive",
+    "record",
+    "session",
+    "parser",
+    "index",
+    "writer",
+    "reader",
+    "branch",
+    "commit",
+    "deploy",
+    "cache",
+    "token",
+    "ledger",
+    "budget",
+    "summary",
+    "verify",
+    "restore",
+    "prune",
+    "export",
+    "nightly",
+    "schedule",
+    "worker",
+    "queue",
+    "lock",
+    "retry",
+    "failure",
+    "latency",
+    "throughput",
+    "memory",
+    "stream",
+    "window",
+    "schema",
+    "validate",
+    "migrate",
+    "rollback",
+    "release",
+    "staging",
+    "production",
+    "customer",
+    "invoice",
+    "payment",
+    "currency",
+    "region",
+    "tenant",
+]
 
 
 def new_id(rng: random.Random) -> str:

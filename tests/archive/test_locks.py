@@ -33,8 +33,9 @@ def holder(lock: Path, seconds: float) -> subprocess.Popen[bytes]:
 def test_the_holder_is_named(tmp_path: Path) -> None:
     other = holder(tmp_path / "lock", 60)
     try:
-        with pytest.raises(ArchiveError, match=rf"in use by another process \({other.pid} on .*: a test\)"), hold(
-            tmp_path / "lock", wait=0.1
+        with (
+            pytest.raises(ArchiveError, match=rf"in use by another process \({other.pid} on .*: a test\)"),
+            hold(tmp_path / "lock", wait=0.1),
         ):
             pass
     finally:

@@ -13,7 +13,7 @@ from sessions import dump, fork, grown, session
 
 from compressor.archive import Store, keys, optimize, prune, stats, verify
 from compressor.archive._chunks import fill, own_id, pieces
-from compressor.archive._index import NAME
+from compressor.archive._index import NAME, SEAL
 from compressor.archive._store import BLOCK
 from compressor.errors import ArchiveError
 
@@ -35,7 +35,11 @@ def test_any_bytes_come_back_from_their_pieces(data: bytes) -> None:
 _ID = '"uuid":"0b1f8e4c-5d2a-4f3b-9c7d-1e2f3a4b5c6d"'
 
 
-@given(st.lists(st.sampled_from([_ID, '"d":"x"', "\n", "\x01", "\x02", '"parentUuid":null', "}, {", "\\n\\n", "é", "a" * 900])))
+@given(
+    st.lists(
+        st.sampled_from([_ID, '"d":"x"', "\n", "\x01", "\x02", '"parentUuid":null', "}, {", "\\n\\n", "é", "a" * 900])
+    )
+)
 def test_ids_and_the_byte_that_stands_for_them_come_back(words: list[str]) -> None:
     data = ",".join(words).encode() * 3
 
@@ -51,7 +55,9 @@ def test_one_line_of_many_megabytes_is_cut() -> None:
     assert max(len(p.text) for p in found) <= 256 * 1024
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"x", b"\x00" * 70_000, b'{"uuid":"00000000-0000-0000-0000-000000000000"}'])
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"x", b"\x00" * 70_000, b'{"uuid":"00000000-0000-0000-0000-000000000000"}']
+)
 def test_odd_originals(store: Store, data: bytes) -> None:
     key = store.put(data)
 
@@ -196,7 +202,9 @@ def test_every_flipped_bit_is_found_and_named(store: Store) -> None:
     optimize(store)
     made.add(store.put(dump(session(rng, 5))))
     store.close()
-    files = [p for p in (store.folder / "packs").iterdir()] + [store.folder / "format.json"]
+    assert (store.folder / SEAL).is_file()
+    files = [*(store.folder / "packs").iterdir(), store.folder / "format.json", store.folder / NAME]
+    kept = {p.relative_to(store.folder): p.read_bytes() for p in [*files, store.folder / SEAL]}
     for path in files:
         sound = path.read_bytes()
         places = [*range(40), *(rng.randrange(len(sound)) for _ in range(60)), len(sound) - 1]
@@ -205,7 +213,9 @@ def test_every_flipped_bit_is_found_and_named(store: Store) -> None:
             flipped[at] ^= 1 << rng.randrange(8)
             path.write_bytes(flipped)
             hurt = Store(store.folder)
-            if path.name == "format.json":
+            if path.name == NAME:
+                assert [p.file for p in verify(hurt)][:1] == [NAME], at
+            elif path.name == "format.json":
                 with pytest.raises(ArchiveError, match="another version, or a damaged one"):
                     _ = hurt.index
             else:
@@ -213,7 +223,8 @@ def test_every_flipped_bit_is_found_and_named(store: Store) -> None:
                 assert any(p.file == f"packs/{path.name}" and p.offset <= at for p in found), at
                 assert set().union(*(p.originals for p in found)) <= made
             hurt.close()
-        path.write_bytes(sound)
+            for name, data in kept.items():
+                (store.folder / name).write_bytes(data)
 
 
 def test_a_damaged_run_is_written_anew_when_it_is_met_again(store: Store) -> None:

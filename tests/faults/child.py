@@ -164,6 +164,17 @@ def watch_stages(order: dict[str, Any]) -> Stages:
     return stages
 
 
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """Standard output is for answers."""
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        yield
+
+
 def night(order: dict[str, Any]) -> dict[str, Any]:
     """One night, in this process."""
     random.seed(0)
@@ -172,9 +183,8 @@ def night(order: dict[str, Any]) -> dict[str, Any]:
     watched = Watched(order)
     folder = Path(order["folder"])
     said = ["run", str(folder / "in"), "-o", str(folder / "out"), "--archive", str(folder / "vault"), "-q"]
-    with disk.use(watched), Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
-        with contextlib.redirect_stderr(nowhere):
-            code = main([*said, *order.get("options", [])])
+    with disk.use(watched), silent():
+        code = main([*said, *order.get("options", [])])
     note("ended")
     answer: dict[str, Any] = {"code": code, "steps": watched.steps, "calls": stages.calls}
     if order.get("check") and code in {0, 1}:
@@ -236,11 +246,10 @@ def forked(order: dict[str, Any]) -> dict[str, Any]:
 def warm_up(folder: Path) -> None:
     """Load, before anything is forked, all that a night loads."""
     said = ["run", str(folder / "in"), "-o", str(folder / "out"), "--archive", str(folder / "vault"), "-q"]
-    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
-        with contextlib.redirect_stderr(nowhere):
-            main(said)
+    with silent():
+        main(said)
     transaction.open_store(folder / "vault").close()
-    transaction.open_store.cache_clear()
+    transaction._open_store.cache_clear()
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ FILES = (
     "claude-two-sessions.jsonl", "claude-crlf-line-ends.jsonl", "chat-duplicate-keys.jsonl", "chat-utf16.jsonl", "readme.jsonl",
 )  # fmt: skip
 STAGES = (
-    "settle", "read", "count", "ledger", "salience", "plan", "summarize", "write", "verify", "archive", "publish",
+    "settle", "read", "count", "ledger", "plan", "summarize", "write", "verify", "archive", "publish",
     "audit", "done", "report", "pack tightly", "runs",
 )  # fmt: skip
 #: Kills inside each stage, and by the clock.
-IN_EACH, BY_CLOCK = 20, 40
+IN_EACH, BY_CLOCK = 20, 30
 WORKERS = 2
 
 pytestmark = pytest.mark.slow
@@ -127,7 +127,7 @@ def test_killed_at_every_step_on_the_disk(nights: Nights, whole: dict[str, Any])
     with ThreadPoolExecutor(WORKERS) as pool:
         done = Counter(pool.map(one, cases))
     print("\nkilled at:", *(f"{n:4} {what}" for what, n in sorted(done.items())), sep="\n")
-    names = {name for name in steps}
+    names = set(steps)
     assert {"pack:write", "pack:fsync", "index:commit", "output:write", "output:fsync", "output:rename"} <= names
     assert {"audit:write", "audit:fsync", "done:commit", "announce:commit", "report:write", "runs:write"} <= names
 
@@ -160,8 +160,8 @@ def test_the_disk_refuses_at_every_step(nights: Nights, whole: dict[str, Any], e
     steps = whole["steps"]
     seen: dict[str, int] = {}
     for i, name in enumerate(steps):
-        # the first and the second of each name: at the first session, and when something is there already
-        if sum(1 for n in steps[:i] if n == name) < 2:
+        # the first of each name; of a full disk also the second, when something is there already
+        if sum(1 for n in steps[:i] if n == name) < (2 if error == "ENOSPC" else 1):
             seen[f"{name} {i}"] = i
 
     def one(case: int) -> None:
