@@ -45,7 +45,7 @@ class Units:
     ambiguous: Mapping[str, tuple[str, ...]]
     number_words: Mapping[str, int]
     ordinal_words: Mapping[str, int]
-    before: Mapping[str, Before]
+    before: Before
     not_numerals: re.Pattern[str]
 
 
@@ -79,37 +79,55 @@ def units() -> Units:
         ambiguous={k: tuple(v) for k, v in data["ambiguous"].items()},
         number_words=data["number_words"],
         ordinal_words=data["ordinal_words"],
-        before={k: Before(_words(v)) for k, v in data["before"].items()},
+        before=Before({k: _words(v) for k, v in data["before"].items()}),
         not_numerals=re.compile(alternation(_words(data["not_numerals"]))),
     )
 
 
 class Before:
-    """Words at the end of what stands before a number, with a mark or a short link between."""
+    """Words at the end of what stands before a number, with a mark or a short link between, that say what it is."""
 
     __slots__ = ("_han", "_words")
 
-    def __init__(self, words: Iterable[str]) -> None:
-        items = [w.lower() for w in words]
-        self._words = frozenset(w for w in items if not _CJK_CHAR.search(w))
-        self._han = tuple(w for w in items if _CJK_CHAR.search(w))
+    def __init__(self, kinds: Mapping[str, Iterable[str]]) -> None:
+        self._words: dict[str, list[str]] = {}
+        self._han: list[tuple[str, str]] = []
+        for kind, words in kinds.items():
+            for word in words:
+                if _CJK_CHAR.search(word):
+                    self._han.append((word, kind))
+                else:
+                    self._words.setdefault(word.lower(), []).append(kind)
 
-    def ends(self, before: str) -> bool:
-        """Whether the stretch ends in one of the words."""
+    def kinds(self, before: str) -> list[str]:
+        """The kinds that the end of the stretch speaks for, as listed."""
         text = before.lower().rstrip(_LINKS)
-        link = _LINK_WORD.search(text)
-        for tail in (text, text[: link.start()].rstrip(_LINKS)) if link else (text,):
-            if self._han and tail.endswith(self._han):
-                return True
-            last = _LAST_WORDS.search(tail)
-            if last and (last.group(2) in self._words or f"{last.group(1)} {last.group(2)}" in self._words):
-                return True
-        return False
+        out = self._ending(text)
+        for link in _LINK_WORDS:
+            if text.endswith(link):
+                out += self._ending(text[: -len(link)].rstrip(_LINKS))
+                break
+        return out
+
+    def _ending(self, text: str) -> list[str]:
+        if not text:
+            return []
+        if not text[-1].isascii():
+            return [kind for word, kind in self._han if text.endswith(word)]
+        words = [w.strip(_QUOTES) for w in text.rsplit(None, 2)]
+        last = words[-1]
+        if not last.isascii():
+            last = _TAIL.sub("", last)
+        found = list(self._words.get(last, ()))
+        if len(words) > 1:
+            found += self._words.get(f"{words[-2]} {last}", ())
+        return found
 
 
 _LINKS: Final = " \t:#=(\uff1a@'\"\u2116<>~^."
-_LINK_WORD: Final = re.compile(r"(?:\b(?:number|no|nr|is|was|to|at|on)|[\u662f\u4e3a])$")
-_LAST_WORDS: Final = re.compile(r"(?:([^\W\d_][\w.+-]*)\s+)?((?:[^\W\d_]|\d+\.)[\w.+-]*)$")
+_QUOTES: Final = "(\"'*_`\u201c\u201d"
+_LINK_WORDS: Final = (" number", " no", " nr", " is", " was", " to", " at", " on", "\u662f", "\u4e3a")
+_TAIL: Final = re.compile(r".*[^\x00-\x7f]")
 
 
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:

@@ -164,8 +164,8 @@ def _measured(plain: str, start: int, first: int, end: int, value: Decimal, sign
     if before.rstrip().endswith("第"):
         line = plain[end : end + 2].strip().startswith("行")
         return Number(start, end, "", value, "", "", "line" if line else "ordinal", "")
-    for kind in ("version", "line", "port", "id"):
-        if table.before[kind].ends(before) and _fits(kind, numeral, plain, end):
+    for kind in table.before.kinds(before):
+        if _fits(kind, numeral, plain, end):
             return Number(start, end, "", _named(kind, value, numeral), "", "", kind, "")
     unit, stop = unit_at(plain, end)
     if unit:
