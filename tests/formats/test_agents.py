@@ -1,0 +1,97 @@
+"""Cases and laws of the agents whose sessions are trees or lists with the mark in a field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import agent_cases
+import agent_laws as laws
+import pytest
+
+from compressor import plugins
+from compressor.formats._records import Source
+from compressor.reading import detect, open_source
+
+NAMES = ("copilot-cli", "pi", "qwen-code")
+CASES = [pytest.param(n, *c.values, id=f"{n}-{c.id}") for n in NAMES for c in agent_cases.cases(n)]
+FILES = [pytest.param(n, p, id=f"{n}-{laws.name(p)}") for n in NAMES for p in agent_cases.files(n)]
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_case(name, case):
+    agent_cases.run(name, case)
+
+
+@pytest.mark.parametrize(("name", "path"), FILES)
+def test_keeps_the_laws(name: str, path: Path):
+    transcript = laws.load(path)
+    session = transcript.sessions[0]
+
+    assert detect(open_source(path)) == name
+    laws.assert_unchanged(transcript)
+    assert laws.invalid(transcript) == set()
+    for new_id in ("", "7b1c2a1e-5a52-4a0e-9c51-0d7a4f3c9e11"):
+        out = laws.assert_compacted(transcript, laws.compaction(session, new_id=new_id))
+        assert out.sessions[0].id == (new_id or session.id)
+        assert laws.invalid(out) == set()
+        assert bytes(out.raw).endswith(b"\n")
+
+
+GROWTH = {
+    "copilot-cli": lambda last: [
+        {"type": "user.message", "data": {"content": "Tag it."}, "id": "n1", "timestamp": "T", "parentId": last},
+        {
+            "type": "assistant.message",
+            "data": {"messageId": "m", "content": "Tagged."},
+            "id": "n2",
+            "timestamp": "T",
+            "parentId": "n1",
+        },
+    ],
+    "pi": lambda last: [
+        {"type": "message", "id": "n1", "parentId": last, "message": {"role": "user", "content": "Tag it."}},
+        {"type": "message", "id": "n2", "parentId": "n1", "message": {"role": "assistant", "content": "Tagged."}},
+    ],
+    "qwen-code": lambda last: [
+        {
+            "uuid": "n1",
+            "parentUuid": last,
+            "sessionId": "x",
+            "type": "user",
+            "provenance": "real_user",
+            "message": {"role": "user", "parts": [{"text": "Tag it."}]},
+        },
+        {
+            "uuid": "n2",
+            "parentUuid": "n1",
+            "sessionId": "x",
+            "type": "assistant",
+            "message": {"role": "model", "parts": [{"text": "Tagged."}]},
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_goes_on_from_what_the_tool_appended(name: str):
+    source = open_source(laws.FIXTURES / name / "lanternlog.jsonl")
+    transcript = laws.load(Path(source.path))
+    module = plugins.load("formats", name)
+    out = module.write(transcript, {0: laws.compaction(transcript.sessions[0])}).data
+    last = module.read(Source("", out), {}).sessions[0].meta["nodes"][-1].id
+    rows = GROWTH[name](last)
+    for row in rows:
+        if "sessionId" in row:
+            row["sessionId"] = transcript.sessions[0].id
+
+    agent_cases.grows(name, source, b"".join(json.dumps(r).encode() + b"\n" for r in rows))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_says_how_to_resume(name: str):
+    transcript = laws.load(laws.FIXTURES / name / "lanternlog.jsonl")
+    command = plugins.load("formats", name).resume_command(transcript, "/tmp/out file.jsonl")
+
+    assert "'/tmp/out file.jsonl'" in command
+    assert command.split()[0] in {"mkdir", "pi", "cp"}
