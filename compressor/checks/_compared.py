@@ -86,15 +86,21 @@ class Compared:
         )
 
     @cached_property
+    def new_parts(self) -> list[Part]:
+        """Texts that somebody wrote for the output; an edited request, pin or result has a check of its own."""
+        edited = [
+            part
+            for part, _ in self.alignment.altered
+            if self.message(part).role is Role.ASSISTANT and part.type is PartType.TEXT
+        ]
+        return [*self.alignment.new, *edited]
+
+    @cached_property
     def new(self) -> list[Statement]:
         """The statements that the original does not have in these words."""
-        out: list[Statement] = []
-        for part in self.alignment.new:
-            out += cut(self.message(part), part)
-        for part, source in self.alignment.altered:
-            # an edited request, pin or result has a check of its own
-            if self.message(part).role is Role.ASSISTANT and part.type is PartType.TEXT:
-                out += [s for s in cut(self.message(part), part) if s.text not in source.text]
+        whole = [s for part in self.new_parts for s in cut(self.message(part), part)]
+        sources = {part.ordinal: source.text for part, source in self.alignment.altered}
+        out = [s for s in whole if s.text not in sources.get(s.part.ordinal, "")]
         labels = _labels()
         return [
             s for s in out

@@ -35,9 +35,22 @@ def exchanged(compared: Compared) -> Iterator[Pair]:
             theirs = sides(pair.old.text) if pair.likeness >= _LIKE else None
             if theirs is None:
                 continue
-            if (mine[0] & theirs[1]) - theirs[0] and (mine[1] & theirs[0]) - theirs[1]:
+            if (
+                (mine[0] & theirs[1]) - theirs[0]
+                and (mine[1] & theirs[0]) - theirs[1]
+                or _words(statement.text) == _words(pair.old.text)[::-1] != _words(pair.old.text)
+            ):
                 yield pair
             break
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """What stands right before and right behind the cue, as it is written."""
+    found = _cue().search(text)
+    if not found:
+        return ()
+    before, after = text[: found.start()].split()[-1:], text[found.end() :].split()[:1]
+    return tuple(w.strip(".,;:`'\"") for w in (*before, *after))
 
 
 def sides(text: str) -> Sides | None:

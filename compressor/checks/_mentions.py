@@ -58,6 +58,8 @@ _QUANTITIES: Final = frozenset({"percent", "money", "size", "duration", "measure
 
 
 def _comparable(a: Number, b: Number) -> bool:
+    if a.sign != b.sign:
+        return False
     if a.kind == b.kind:
         return a.kind != "count" or a.unit == b.unit or not a.unit or not b.unit
     return (

@@ -16,7 +16,7 @@ from compressor.guards.numbers import Number, numbers, same
 from compressor.model import Fact
 
 #: Share of a fact's words that its retelling must have, by kind.
-_SHARE: Final = {"negation": 0.45, "obligation": 0.45, "decision": 0.5, "outcome": 0.4, "task": 0.35, "whole": 0.35}
+_SHARE: Final = {"negation": 0.45, "obligation": 0.45, "decision": 0.45, "outcome": 0.4, "task": 0.35, "whole": 0.35}
 _DEFAULT: Final = 0.6
 #: A number with so many digits, or a unit, is told by its value alone; a smaller one needs words of its own near it.
 _TELLING: Final = 3

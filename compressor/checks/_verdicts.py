@@ -22,6 +22,8 @@ _RELATED: Final = 0.2
 _FITS: Final = 0.60
 _BETTER: Final = 0.25
 _EXCHANGE: Final = 0.5
+#: Symbols stand beside each other in many orders: neither may fit where it is.
+_SLIGHT: Final = 0.2
 #: A word on the other side of a mention counts less.
 _OTHER_SIDE: Final = 0.7
 #: Alone, a replaced name is enough when it fits at least this well, in statements that are the same otherwise.
@@ -114,7 +116,11 @@ def _near(words: frozenset[str], statement: Statement, names: Names, compared: C
 
 
 def _words(statement: Statement, mine: list[Mention]) -> frozenset[str]:
-    return statement.bag - {t[2] for m in mine for t in own(m)}
+    """The words of a statement apart from what it mentions; where these are too few, apart from its numbers."""
+    words = statement.bag - {t[2] for m in mine for t in own(m)}
+    if len(words) >= _LEAST_WORDS:
+        return words
+    return statement.bag - {t[2] for m in mine if m.number is not None for t in own(m)}
 
 
 def _replaced(
@@ -160,7 +166,9 @@ def _changed_places(mention: Mention, twin: Mention, rival: Mention, there: list
     both = _words_around(mention) & _words_around(twin)
     crossed = _local(mention, rival, compared, both) + max(_local(twin, o, compared, both) for o in others)
     straight = max(_local(mention, o, compared, both) for o in others) + _local(twin, rival, compared, both)
-    return crossed - straight >= (_EXCHANGE if mention.family != "symbol" else 2 * _EXCHANGE)
+    if mention.family == "symbol" and straight > _SLIGHT:
+        return False
+    return crossed - straight >= _EXCHANGE
 
 
 def _words_around(mention: Mention) -> frozenset[str]:

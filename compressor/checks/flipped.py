@@ -22,7 +22,7 @@ _SAME: Final = 0.72
 #: Pairs of characters that run across two words make the share smaller.
 _SAME_HAN, _MOST_HAN = 0.6, 0.5
 #: Like statements with a word and its contrary contradict each other.
-_OPPOSED: Final = 0.6
+_OPPOSED: Final = 0.55
 #: A plain negated fact may be true at one time and not at another: only like statements contradict each other.
 _FACT: Final = 0.60
 _LEAST: Final = 2
@@ -36,6 +36,8 @@ _CHANGES: Final = re.compile(
     r"\b(?:chang|modif|touch|edit|alter|updat|rewrit|rewrote|migrat|delet|remov|drop|mov|renam|replac)\w*\b|改|动|删|移|换|更新|迁",
     re.IGNORECASE,
 )
+#: "No X" tells of a state as often as it forbids.
+_NOTHING: Final = frozenset({"no", "none", "nothing", "without", "无", "没有"})
 #: Words of refusing deny without a negation.
 _REFUSED: Final = re.compile(
     r"\b(?:reject|refus|declin|avoid|against|abandon|forbid|forbade|prohibit|fail|drop)\w*\b|拒绝|放弃|否决|避免|禁止|失败",
@@ -70,7 +72,11 @@ def _orders(compared: Compared) -> list[tuple[Statement, frozenset[str]]]:
     out = []
     for statement in compared.index.statements:
         if statement.prose and statement.message.role in (Role.USER, Role.SYSTEM):
-            words = [bag(statement.text[c.start : c.end]) for c in statement.clauses if c.sort != NEGATION]
+            words = [
+                bag(statement.text[c.start : c.end])
+                for c in statement.clauses
+                if c.sort != NEGATION and c.cue not in _NOTHING
+            ]
             if words:
                 out.append((statement, frozenset[str]().union(*words)))
     return out
@@ -102,7 +108,9 @@ def _touches(pair: Pair, compared: Compared) -> bool:
 
 
 def _is_order(pair: Pair) -> bool:
-    return pair.old.message.role in (Role.USER, Role.SYSTEM) and any(c.sort != NEGATION for c in pair.old.clauses)
+    return pair.old.message.role in (Role.USER, Role.SYSTEM) and any(
+        c.sort != NEGATION and c.cue not in _NOTHING for c in pair.old.clauses
+    )
 
 
 def _affirms(pair: Pair, compared: Compared) -> bool:
@@ -120,7 +128,9 @@ def _denied(clause: Clause, side: Statement, other: Statement, pair: Pair, compa
     """Whether the other side speaks of what the clause says, and without its polarity."""
     text = side.text[clause.start : clause.end]
     words = bag(text)
-    is_order = clause.sort != NEGATION and pair.old.message.role in (Role.USER, Role.SYSTEM)
+    is_order = (
+        clause.sort != NEGATION and clause.cue not in _NOTHING and pair.old.message.role in (Role.USER, Role.SYSTEM)
+    )
     if not is_order and min(pair.share, pair.tight) < _FACT:
         return False
     if _CONTRAST.search(text):

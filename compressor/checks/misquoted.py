@@ -30,8 +30,12 @@ _RIGHT_BEHIND: Final = re.compile(
 _GAP: Final = re.compile(r"\s*(?:\[[^\]]{0,80}\]|…+|\.{3,})\s*")
 #: Speech of anybody, and a second quotation that goes on with the first.
 _SPOKEN: Final = re.compile(
-    r"(?:\b(?:said|says|wrote|replied|answered|told (?:me|us|him|her|them)|confirmed|insisted)\b[^\"“”\n]{0,16}|[\"”]\s(?:and|or)\s)[\"“]([^\"“”\n]{8,400})[\"”]"
+    r"(?:\b(?:said|says|wrote|replied|answered|told (?:me|us|him|her|them)|confirmed|insisted)\b[^\"“”\n]{0,16}|(?<=[\"”])\s(?:and|or)\s)[\"“]([^\"“”\n]{8,400})[\"”]"
     r"|(?:说|写道|表示|回答|回复|强调)[^“”「」\n]{0,8}[“「]([^“”「」\n]{4,200})[”」]"
+)
+#: Another quotation ended before this one, and nothing joins the two.
+_CLOSED: Final = re.compile(
+    r"[\w.!?][\"”」](?!\s*(?:,|;|and|or|then|，|、|和|还|又)[\s\w]{0,12}[\"“「]?\s*$)[^\"“”「」]*[\"“「]?$"
 )
 _WORDS: Final = 2
 _WORD: Final = re.compile(r"\w+")
@@ -95,14 +99,15 @@ def _misspelt(word: str, text: frozenset[str]) -> bool:
 
 
 def _quotes(compared: Compared, said: _Said) -> Iterator[Finding]:
-    for part in compared.alignment.new:
+    for part in compared.new_parts:
         if is_person(compared.message(part)) and not compared.is_new_summary(part):
             continue
         taken: set[int] = set()
         for quote in quotes(part.text):
             line = part.text.rfind("\n", 0, quote.start) + 1
             before = part.text[max(line, quote.start - _BEFORE) : quote.start]
-            if _OTHER.search(before):
+            if _OTHER.search(before) or _CLOSED.search(before):
+                taken.add(quote.start)
                 continue
             taken.add(quote.start)
             if (quote.exact and _is_speech(quote.text, before) and not said.has(quote.text)) or (
@@ -117,9 +122,13 @@ def _by_anybody(part: Part, taken: set[int], compared: Compared) -> Iterator[Fin
     for match in _SPOKEN.finditer(part.text):
         group = match.lastindex or 1
         words = match.group(group)
-        if match.start(group) not in taken and len(bag(words)) > _WORDS and bare(words) not in compared.original_bare:
+        if match.start(group) not in taken and _is_long(words) and bare(words) not in compared.original_bare:
             quote = UserQuote(match.start(group), match.end(group), words)
             yield _finding(quote, part, compared)
+
+
+def _is_long(words: str) -> bool:
+    return len(words.split()) > _WORDS + 1 or (not words.isascii() and len(words) > _WORDS + 2)
 
 
 def _is_speech(quote: str, before: str) -> bool:

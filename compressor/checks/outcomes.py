@@ -18,6 +18,7 @@ from compressor.model import Comparison, Finding
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
 
 _SAME: Final = 0.7
+_MENDED: Final = re.compile(r"fix|resolv|solv|mend|修|解决", re.IGNORECASE)
 _ASKS: Final = re.compile(r"[\W_]*(?:how|what|why|where|when|whether|如何|怎么|为什么)\b", re.IGNORECASE)
 #: What the original says beyond it (why, how often) may have gone.
 _LEAST_SHARE: Final = {FAILED: 0.4, PENDING: 0.5}
@@ -67,6 +68,8 @@ def _otherwise(
         if not other.prose or not is_speech(other.message):
             continue
         for outcome in outcomes(other.text):
+            if outcome.cue.lower() in _NOUNS:
+                continue
             theirs = _subject(outcome, other)
             least = _LEAST_SHARE.get(outcome.status, _SAME)
             likeness = _likeness(subject, theirs, least, compared)
@@ -74,7 +77,14 @@ def _otherwise(
                 best = (likeness, order, other, outcome)
     if best is None or best[3].status == told.status or {told.status, best[3].status} == {FAILED, PENDING}:
         return None
-    return None if best[3].cue.lower() in statement.text.lower() else best[2:]
+    if best[3].cue.lower() in statement.text.lower() or _is_mended(told, best[2], compared):
+        return None
+    return best[2:]
+
+
+def _is_mended(told: Outcome, failed: Statement, compared: Compared) -> bool:
+    """What is told to be fixed may have been, when the agent went on working after the failure was told."""
+    return bool(_MENDED.search(told.cue)) and any(c.message > failed.message.index for c in compared.original.calls)
 
 
 def _subject(outcome: Outcome, statement: Statement) -> frozenset[str]:
@@ -94,6 +104,8 @@ def _likeness(subject: frozenset[str], theirs: frozenset[str], least: float, com
     return round(sum(shares), 1) if max(shares) >= _SAME and min(shares) >= least else 0.0
 
 
+#: Cues that more often describe a thing than its state.
+_NOUNS: Final = frozenset({"remaining", "later", "next"})
 _NAMES: Final = {DONE: "done", FAILED: "failed", PENDING: "still to do"}
 
 

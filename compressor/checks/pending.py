@@ -23,6 +23,8 @@ _OPEN_CUE: Final = re.compile(
     r"|待|还|未|尚|下一步|接下来|剩|之后|后续|需要|将|等",
     re.IGNORECASE,
 )
+#: Cues that more often describe a thing than its state.
+_NOUNS: Final = frozenset({"remaining", "later", "next"})
 _PARTS: Final = re.compile(r"(?<=[.;；。])\s+|[;；]")
 _AFFIRMED: Final = re.compile(
     r"\b(?:was|were|is|are|has been|have been|got)\s+(?:now |already |all |both )?(?:done|given|granted|finished|complete[d]?|resolved|approved|published|released|deployed|merged|tested|fixed|sent|answered|confirmed|migrated|\w+ed)\W*$"
@@ -171,6 +173,8 @@ def _said(compared: Compared) -> Iterator[tuple[Message, str]]:
         for told in outcomes(part.text):
             text = part.text[told.start : told.end]
             subject = bag(text) - bag(told.cue)
+            if told.cue.lower() in _NOUNS:
+                continue
             if (
                 told.status == PENDING
                 and (len(subject) >= _LEAST or compared.is_rare(subject))

@@ -22,6 +22,7 @@ _TOLD: Final = 0.6
 _REASON: Final = 0.3
 _LEAST: Final = 2
 _AROUND: Final = 240
+_PLAIN: Final = re.compile(r"\b(?:because|since|due to|owing to|given that)\b|因为|由于|鉴于", re.IGNORECASE)
 #: A longer cue has a gap with words of the decision in it.
 _GAP: Final = 3
 #: The next sentence tells the reason, or this one draws on the last.
@@ -69,8 +70,9 @@ def _prose(compared: Compared) -> Iterator[tuple[Message, Part]]:
 
 def _told(part: Part, span: DecisionSpan, compared: Compared) -> Statement | None:
     """The new statement that tells the decision and, all around, not its reason."""
-    reason = bag(part.text[span.reason : span.reason_end])
-    rest = part.text[span.start : span.reason] + " " + part.text[span.reason_end : span.end]
+    start, end = _reason(part.text, span)
+    reason = bag(part.text[start:end])
+    rest = part.text[span.start : start] + " " + part.text[end : span.end]
     decision = bag(rest.replace(span.cue, " ") if span.cue.count(" ") < _GAP else rest)
     reason -= decision
     if len(decision) < _LEAST or not reason:
@@ -84,6 +86,14 @@ def _told(part: Part, span: DecisionSpan, compared: Compared) -> Statement | Non
             return None
         without = statement
     return without
+
+
+def _reason(text: str, span: DecisionSpan) -> tuple[int, int]:
+    """Where the reason stands; a plain "because" tells it better than a purpose that belongs to the decision."""
+    if _PLAIN.match(span.because):
+        return span.reason, span.reason_end
+    plain = _PLAIN.search(text, span.reason, span.end)
+    return (plain.start(), span.end) if plain else (span.reason, span.reason_end)
 
 
 def _gives_reason(told: str, decision: str) -> bool:

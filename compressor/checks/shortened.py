@@ -1,4 +1,4 @@
-"""Paths, identifiers and hashes are whole."""
+"""Paths, identifiers and hashes are whole; a file of which only the name is left is a warning."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from compressor.checks import _compared
 from compressor.checks._compared import Compared, distinct, error, shown
 from compressor.checks._cutshort import bare_file, cut_of, is_short_hash
 from compressor.checks._items import items
-from compressor.model import Comparison, Finding
+from compressor.model import Comparison, Finding, Level
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+FIXED_LEVELS = True
 
 #: Marks beside a stretch that stands for many names.
 _TEMPLATE: Final = "<>{}*$…"
@@ -29,7 +30,11 @@ def _all(compared: Compared) -> Iterator[Finding]:
             around = statement.text[max(0, item.start - 1) : item.start] + statement.text[item.end : item.end + 1]
             if any(c in _TEMPLATE for c in around):
                 continue
-            whole = cut_of(item, compared) or bare_file(item, compared)
+            whole = cut_of(item, compared)
+            folder = bare_file(item, compared) if whole is None else None
+            if folder is not None:
+                message = f'the folder is lost: "{shown(folder)}" in the original reads "{shown(item.text)}" here'
+                yield Finding("", Level.WARNING, message, shown(folder), compared.place(statement))
             if whole is not None and not is_short_hash(item, whole):
                 message = f'cut short: "{shown(whole)}" in the original reads "{shown(item.text)}" here: {shown(statement.text)}'
                 yield error(message, whole, compared.place(statement))
