@@ -66,7 +66,7 @@ def publish(outcome: FileOutcome, output: Path | None, settings: Settings) -> tu
 
 def open_store(folder: Path) -> Store:
     """The store of a folder; one for all files that go there, for each thread: its index is no matter for two."""
-    return _open_store(folder, threading.get_ident())
+    return _open_store(folder.absolute(), threading.get_ident())
 
 
 @lru_cache(maxsize=64)
