@@ -1,1 +1,1 @@
-"""Plug-ins."""
+"""Measure what a compaction keeps of what is needed later."""
