@@ -1,6 +1,6 @@
 """How well the guards find and prove, on the labelled sets in tests/guards.
 
-python benchmarks/guards.py [--half tune|proving] [--show] [--only negation|numbers|entities|sessions]
+python -m benchmarks.guards [--half tune|proving] [--show] [--only negation|numbers|entities|sessions]
 
 Per kind: precision and recall on texts; accuracy of the verdicts on numbers. On sessions, per sort of mutation:
 caught of total, and the false alarms on the faithful compactions.

@@ -83,6 +83,8 @@ def _leans_back(masked: str, parts: Sequence[Segment], low: int, cue: int, cue_e
         return here.mark == ")" or (
             here.mark == "joint" and bool(table.condition.end(masked[before.start : before.end]))
         )
+    if here.mark == "(":
+        return False
     previous = masked[before.start : before.end]
     if table.condition.end(previous):
         return True

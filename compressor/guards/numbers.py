@@ -183,8 +183,9 @@ def _fits(kind: str, numeral: str, plain: str, end: int) -> bool:
         return "," not in numeral and unit_at(plain, end)[0] is None and not counted_at(plain, end)
     if not numeral.isdigit():
         return False
-    if kind == "line" and plain[end : end + 1] in "\u884c\u9875\u7ae0\u8282\u6b65\u6b21\u4e2a\u6761\u7248":
-        return plain[end : end + 1] == "\u884c"
+    after = plain[end : end + 1]
+    if kind == "line" and after and after in "\u884c\u9875\u7ae0\u8282\u6b65\u6b21\u4e2a\u6761\u7248":
+        return after == "\u884c"
     if kind == "id":
         return unit_at(plain, end)[0] is None
     return True
