@@ -82,7 +82,7 @@ class Sourcing:
             )
         cited = "\n".join(self._text(m.index) for m in good.values())
         sources = list(good)
-        for name in self._scanner.items(words):
+        for name in dict.fromkeys(i for segment in self._scanner.segments(words) for i in segment[2]):
             key = name.casefold()
             if not _LETTERS.search(name) or key in cited:
                 continue  # numbers have checks of their own, which know their notations

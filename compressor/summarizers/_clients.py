@@ -30,6 +30,8 @@ class Client(Protocol):
 
     def send(self, request: Request, seconds: float, /) -> Answer: ...
 
+    def close(self) -> None: ...
+
 
 class OpenAI:
     """Chat completions, of OpenAI and everybody who speaks the same."""
@@ -78,6 +80,10 @@ class OpenAI:
         create = self.client.chat.completions.with_streaming_response.create
         with create(**self.body(request), timeout=left) as response:
             return of_chat(_json(_read(response.iter_bytes(), until)))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
 
     def _humbler(self, said: str) -> bool:
         """Leave out what the endpoint has just said it does not know; False: nothing to leave out."""
@@ -142,6 +148,10 @@ class Anthropic:
                 raise
             raise sort_out(error, self._sdk, self._key, self._variable, self._options) from None
 
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+
 
 class Llm:
     """Whatever the `llm` package has a plug-in for. It keeps its own keys and settings."""
@@ -174,6 +184,9 @@ class Llm:
             # plug-ins raise what their own libraries raise; whether it may pass nobody can tell
             raise busy(f"llm: {type(error).__name__}: {told(error, '')}") from error
         return Answer(words, "stop", int(usage.input or 0), int(usage.output or 0))
+
+    def close(self) -> None:
+        """The package keeps no connections."""
 
 
 def _is_theirs(error: Exception, kind: type[Exception]) -> bool:

@@ -34,6 +34,9 @@ _AT_ONCE: Final = 4
 #: Options that decide a request; no address, which may hold a password, gets on a cassette.
 _DECIDE: Final = frozenset({"model", "context", "max_output", "temperature", "pieces", "bounded"})
 
+# without a handler of its own, what stamina reports of retries would be printed
+logging.getLogger("stamina").addHandler(logging.NullHandler())
+
 _lock = threading.Lock()
 _services: dict[Any, Service] = {}
 _shared: dict[Any, _Shared] = {}
@@ -57,9 +60,20 @@ def _remembered(known: dict[Any, _Value], key: Any, make: Callable[[], _Value]) 
     found = known.get(key)
     if found is None:
         if len(known) >= _MOST:
-            known.pop(next(iter(known)))
+            oldest = known.pop(next(iter(known)))
+            if isinstance(oldest, _Shared):
+                oldest.close()
         found = known[key] = make()
     return found
+
+
+def close() -> None:
+    """Close all connections and forget all runs."""
+    with _lock:
+        for shared in _shared.values():
+            shared.close()
+        _shared.clear()
+        _services.clear()
 
 
 @dataclass(slots=True)
@@ -81,6 +95,12 @@ class _Shared:
         self.pace = Pace(terms.rpm, terms.tpm)
         self.breaker = Breaker()
         self.client: Client | None = None
+
+    def close(self) -> None:
+        """Close the connections; the next request opens them again."""
+        client, self.client = self.client, None
+        if client is not None:
+            client.close()
 
 
 class Service:
@@ -160,8 +180,6 @@ class Service:
     def _with_retries(self, request: Request, journal: Journal, until: float) -> Answer:
         import stamina
 
-        # without a handler of its own, its reports would be printed
-        logging.getLogger("stamina").addHandler(logging.NullHandler())
         options = self.options
         backoff = float(options.get("backoff", 1.0))
         tries = stamina.retry_context(

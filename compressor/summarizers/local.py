@@ -124,3 +124,6 @@ class Local:
             hint = "a smaller `context` leaves the model more room for its own way of counting"
             raise SummarizeError(f"the model refuses: {told(said.get('message', said), '')}", hint=hint)
         return of_chat(value)
+
+    def close(self) -> None:
+        """The model stays: loading it is what takes time."""
