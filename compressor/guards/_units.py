@@ -234,3 +234,10 @@ def _counted_han(text: str, at: int, table: Units) -> str:
             return table.counted[latin.group().lower()]
         return table.counted.get(text[at], "")
     return table.counted.get(text[at], "")
+
+
+def kind_of(unit: Unit) -> str:
+    """The kind of number that has this unit."""
+    if unit.name in units().money or unit.of in units().money:
+        return "money"
+    return unit.of if unit.of in ("percent", "size", "duration") else "duration" if unit.of == "months" else "measure"

@@ -74,7 +74,10 @@ def technical(text: str) -> list[Entity]:
 
 
 def _in_chunk(text: str, start: int, end: int) -> Iterator[Entity]:
-    for match in _pattern().finditer(text, start, end):
+    # what stands behind the chunk may say what it is ("\u2026 branch"), but belongs to the next one
+    for match in _pattern().finditer(text, start, min(len(text), end + 8)):
+        if match.start() >= end:
+            break
         label = match.lastgroup or ""
         made = _trimmed(text, match.start(label), match.end(label), label)
         if made:
