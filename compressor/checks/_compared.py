@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Final
 
 from compressor.checks._align import Alignment, align, visible
+from compressor.checks._items import items
 from compressor.checks._statements import Index, Statement, cut, of_session
 from compressor.checks._terms import bag, bare, squeeze
 from compressor.guards._data import cue_files
@@ -19,6 +20,8 @@ _KEY: Final = "compared"
 _CITED: Final = re.compile(r"\s*\[(#\d+(?:, ?#\d+)*)\]\s*$")
 _BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s+")
 _DIGITS: Final = re.compile(r"\d[\d,._'’]*")
+#: Where a line is put together of clauses: a decision and its reason, a title and its points.
+_JOINED: Final = re.compile(r"\s+—\s+|[:：;；]\s+|[；：]|(?<=[.!?])\s+|…|[。！？]")
 #: What may stand beside a stretch that is a whole statement.
 _BORDER: Final = frozenset("\n\r.!?;:,。！？；：，、()（）\"'“”‘’「」`*-–—|>#[]")
 _SHOWN: Final = 160
@@ -40,8 +43,14 @@ _THIRD_PERSON: Final = re.compile(r"\b(?:the|our) (?:user|customer|assistant|age
 _CLEAR: Final = 0.5
 #: A word is rare when it weighs so much of what a word can weigh.
 _RARE: Final = 0.4
+_LONG: Final = 6
 #: So many lines of a cited tool result are looked at, from each end.
 _CITED_LINES: Final = 300
+_ORDERS: Final = frozenset({"negation", "obligation"})
+#: A statement of so few words, without a source, says nothing that could be found.
+_FEW: Final = 4
+#: Longer lines are data and nobody's words.
+_LINE: Final = 2_000
 #: Shorter words are not looked for in the file's invisible fields.
 _LEAST: Final = 4
 #: What a tool writes around the summary of its own.
@@ -57,6 +66,7 @@ class Compared:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         self.original, self.output = comparison.original, comparison.output
+        self._lines: dict[int, frozenset[str]] = {}
         self._locals: dict[tuple[int, ...], Index] = {}
         self._said: dict[Origin, list[frozenset[str]]] = {}
 
@@ -94,6 +104,11 @@ class Compared:
             if self.message(part).role is Role.ASSISTANT and part.type is PartType.TEXT
         ]
         return [*self.alignment.new, *edited]
+
+    @cached_property
+    def claims(self) -> list[Statement]:
+        """The new statements that say something; not lists of names, of which only the names can be wrong."""
+        return [s for s in self.new if s.prose and not _is_inventory(s)]
 
     @cached_property
     def new(self) -> list[Statement]:
@@ -191,12 +206,23 @@ class Compared:
         if not body:
             return True
         cited = self.cited(statement)
-        for message in cited:
-            if any(_stands(body, p.text) or _stands(body, squeeze(p.text)) for p in message.parts):
+        if cited:
+            said = [self._said_in(m) for m in cited]
+            if all(any(p in known for known in said) for p in _parts(body)):
                 return True
-        if self.comparison.ours and cited:
-            return False
+            if any(_stands(body, t) for m in cited for p in m.parts for t in (p.text, squeeze(p.text))):
+                return True
+            if self.comparison.ours:
+                return False
         return _stands(body, self.original_text) or _stands(body, self.original_squeezed)
+
+    def _said_in(self, message: Message) -> frozenset[str]:
+        """The lines, sentences and clauses of a message, without their markup."""
+        known = self._lines.get(message.index)
+        if known is None:
+            found = {p for part in message.parts for line in part.text.split("\n") for p in (line, *_parts(line))}
+            known = self._lines[message.index] = frozenset(bare(p) for p in found if len(p) <= _LINE)
+        return known
 
     def evidence(self, statement: Statement, words: frozenset[str] | None = None) -> list[tuple[float, Statement]]:
         """Where the original speaks of the same: cited messages first, else all of it."""
@@ -206,7 +232,24 @@ class Compared:
             found = self._local(tuple(m.index for m in cited)).near(words)
             if found and found[0][0] > _CLEAR:
                 return found
+        if self.comparison.ours and len(words) < _FEW:
+            return []
         return self.index.near(words)
+
+    @cached_property
+    def order_statements(self) -> list[Statement]:
+        """Where prohibitions and obligations may stand; the ledger of our own run knows it."""
+        if not self.comparison.ours:
+            return self.index.statements
+        messages, parts = self.original.messages, self.original.parts
+        facts = [f for f in self.comparison.facts if f.kind in _ORDERS and f.part >= 0]
+        return [Statement(messages[parts[f.part].message], parts[f.part], f.start, f.end) for f in facts]
+
+    @cached_property
+    def cited_statements(self) -> list[Statement]:
+        """What the messages say that the claims of a brief cite."""
+        cited = {m.index: m for s in self.claims for m in self.cited(s)}
+        return [s for i in sorted(cited) for s in self._local((i,)).statements]
 
     def _local(self, messages: tuple[int, ...]) -> Index:
         """What some messages say; weighed as in the whole original."""
@@ -215,6 +258,10 @@ class Compared:
             parts = [(m, p) for i in messages for m in (self.original.messages[i],) for p in m.parts]
             known = self._locals[messages] = Index([s for m, p in parts for s in cut(m, p, lines=_CITED_LINES)])
         return known
+
+    def cites(self, statement: Statement, word: str) -> bool:
+        """Whether a message that the statement cites has this word."""
+        return any(_bordered(word, p.text) for m in self.cited(statement) for p in m.parts)
 
     def has_number(self, number: Number) -> bool:
         """Whether the original has this value, in whatever notation."""
@@ -252,8 +299,14 @@ class Compared:
     def _around(self, at: int, size: int) -> str:
         return bytes(self.comparison.raw[max(0, at - 1) : at + size + 2]).decode("utf-8", "replace")
 
+    def weigh(self, words: Iterable[str]) -> float:
+        """How much words say: by how rare they are, or, for an output of our own, each the same."""
+        return float(sum(1 for _ in words)) if self.comparison.ours else self.index.weigh(words)
+
     def is_rare(self, words: frozenset[str]) -> bool:
         """Whether one of the words alone says what is spoken of."""
+        if self.comparison.ours:
+            return any(len(w) >= _LONG or not w.isascii() for w in words)
         return any(self.index.weigh((w,)) >= _RARE * self.index.rarest for w in words)
 
     # -- findings
@@ -325,6 +378,17 @@ def numbers_of(statements: Sequence[Statement]) -> Iterator[tuple[Number, Statem
     for statement in statements:
         for number in statement.numbers:
             yield number, statement
+
+
+def _parts(body: str) -> list[str]:
+    """The clauses of a line, without their markup."""
+    return [b for p in _JOINED.split(body) if p and (b := bare(p))]
+
+
+def _is_inventory(statement: Statement) -> bool:
+    """Whether a statement is names for the most part."""
+    found = items(statement.text)
+    return len(found) >= _LISTED and sum(i.end - i.start for i in found) * 2 > len(statement.text)
 
 
 def _stands(body: str, text: str) -> bool:

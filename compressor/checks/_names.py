@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from compressor.checks._compared import Compared
-from compressor.checks._statements import is_speech
+from compressor.checks._statements import Statement, is_speech
 from compressor.checks._terms import bag
 from compressor.guards.entities import entities
 from compressor.model import Role
@@ -75,19 +75,28 @@ def names(compared: Compared) -> Names:
 def _names(compared: Compared) -> Names:
     inside: Counter[str] = Counter()
     plain: set[str] = set()
-    for statement in compared.index.statements:
+    for statement in _read(compared):
         if statement.prose:
             text = statement.text
             plain.update(_PLAIN.findall(text))
             inside.update(m.group() for m in _CAPITAL.finditer(text) if not _opens(m, text))
     capital = frozenset(n for n in inside if n.lower() not in plain)
-    listed = _listed(compared) | frozenset(n for n in _subjects(compared) if n.lower() not in plain)
+    listed = (frozenset[str]() if compared.comparison.ours else _listed(compared)) | frozenset(
+        n for n in _subjects(compared) if n.lower() not in plain
+    )
     return Names(capital | listed, listed, tuple(sorted(n for n in listed if not n.isascii())))
+
+
+def _read(compared: Compared) -> list[Statement]:
+    """Where names are looked for: in all that is said; for an output of our own in what it cites."""
+    if not compared.comparison.ours:
+        return compared.index.statements
+    return [*compared.claims, *compared.cited_statements]
 
 
 def _subjects(compared: Compared) -> set[str]:
     """Words at the beginning of a sentence that do something: `Priya approves every rotation`."""
-    every = [s for s in compared.index.statements if s.prose and is_speech(s.message)] + compared.new
+    every = [s for s in _read(compared) if s.prose and is_speech(s.message)] + compared.claims
     found = (m.group(1) for s in every for m in _SUBJECT.finditer(s.text))
     return {n for n in found if not n.endswith("ing") and bag(n)}
 

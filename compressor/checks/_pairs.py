@@ -38,7 +38,7 @@ def pairs(compared: Compared) -> list[tuple[Statement, list[Pair]]]:
     """Each new statement (and each of its clauses) with its nearest ones of the original, likest first."""
     known = compared.comparison.shared.get(_KEY)
     if known is None:
-        known = [(p, _near(p, compared)) for s in compared.new for p in pieces(s)]
+        known = [(p, _near(p, compared)) for s in compared.claims for p in pieces(s)]
         compared.comparison.shared[_KEY] = known
     assert isinstance(known, list)
     return known
@@ -60,5 +60,5 @@ def compare(statement: Statement, other: Statement, compared: Compared) -> Pair:
 
 def covered(words: frozenset[str], by: frozenset[str], compared: Compared) -> float:
     """The share of the words' weight that another set of words has."""
-    whole = compared.index.weigh(words)
-    return compared.index.weigh(words & by) / whole if whole else 0.0
+    whole = compared.weigh(words)
+    return compared.weigh(words & by) / whole if whole else 0.0

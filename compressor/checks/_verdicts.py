@@ -56,7 +56,7 @@ def replaced(compared: Compared) -> list[Replaced]:
     """All replaced mentions of the new text."""
     known = compared.comparison.shared.get("replaced")
     if known is None:
-        found = [r for s in compared.new for r in _of(s, compared)]
+        found = [r for s in compared.claims for r in _of(s, compared)]
         pairs = {(r.mention.key, r.original.key) for r in found}
         known = [r for r in found if (r.original.key, r.mention.key) in pairs or _is_certain(r, compared)]
         compared.comparison.shared["replaced"] = known
@@ -154,8 +154,8 @@ def _tight(
     statement: Statement, mine: list[Mention], other: Statement, others: list[Mention], compared: Compared
 ) -> float:
     theirs = _words(other, others)
-    whole = compared.index.weigh(theirs)
-    return compared.index.weigh(theirs & _words(statement, mine)) / whole if whole else 0.0
+    whole = compared.weigh(theirs)
+    return compared.weigh(theirs & _words(statement, mine)) / whole if whole else 0.0
 
 
 def _changed_places(mention: Mention, twin: Mention, rival: Mention, there: list[Mention], compared: Compared) -> bool:
@@ -186,7 +186,7 @@ def _local(mention: Mention, other: Mention, compared: Compared, without: frozen
     whole = got = 0.0
     for side in (0, 1):
         for distance, word in enumerate(w for w in here[side] if w not in without):
-            weight = compared.index.weigh((word,)) / (1 + 0.5 * distance)
+            weight = compared.weigh((word,)) / (1 + 0.5 * distance)
             whole += weight
             if word in there[side]:
                 got += weight

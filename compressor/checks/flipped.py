@@ -70,7 +70,7 @@ def _all(compared: Compared) -> Iterator[Finding]:
 def _orders(compared: Compared) -> list[tuple[Statement, frozenset[str]]]:
     """What people and the system forbid or demand, with the words of those clauses."""
     out = []
-    for statement in compared.index.statements:
+    for statement in compared.order_statements:
         if statement.prose and statement.message.role in (Role.USER, Role.SYSTEM):
             words = [
                 bag(statement.text[c.start : c.end])
@@ -151,7 +151,7 @@ def _about(words: frozenset[str], other: Statement, compared: Compared) -> bool:
         return shared >= _LEAST and covered(words, other.bag, compared) >= (_SAME_HAN if shared < _SHORT else _MOST_HAN)
     if covered(words, other.bag, compared) < (_SAME if len(words) > _SHORT else 1):
         return False
-    return max(words, key=lambda w: (compared.index.weigh((w,)), w)) in other.bag
+    return max(words, key=lambda w: (compared.weigh((w,)), w)) in other.bag
 
 
 def _agrees(clause: Clause, words: frozenset[str], other: Statement, compared: Compared) -> bool:

@@ -38,27 +38,50 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
 def _all(compared: Compared) -> Iterator[Finding]:
     told = {(id(r.mention.statement), r.mention.text) for r in replaced(compared)}
     for statement in compared.new:
-        taken: list[tuple[int, int]] = []
-        for item in items(statement.text):
-            taken.append((item.start, item.end))
-            if (
-                (id(statement), item.text) not in told
-                and not _is_example(item, statement)
-                and not _known(item, compared)
-            ):
-                yield _finding(item.kind, item.text, statement, compared)
-        for start, end in people(statement):
-            taken.append((start, end))
-            name = statement.text[start:end]
-            if any(not compared.has_word(w) for w in name.split()) and not _is_heading(statement):
-                yield _finding("name", name, statement, compared)
-        for number in statement.numbers:
-            if any(a < number.end and number.start < b for a, b in taken):
-                continue
-            if (id(statement), number.text) in told:
-                continue
-            if not _is_mark(number, statement) and not _number_known(number, statement, compared):
-                yield _finding("number", number.text, statement, compared)
+        found = [*_items(statement, compared), *_people(statement, compared)]
+        taken = [(start, end) for _, start, end, _ in found]
+        for kind, start, end, known in (*found, *_numbers(statement, taken, compared)):
+            text = statement.text[start:end]
+            if not known and (id(statement), text) not in told:
+                yield _finding(kind, text, statement, compared)
+
+
+#: Kind, start, end, and whether the original has it.
+Found = tuple[str, int, int, bool]
+
+
+def _items(statement: Statement, compared: Compared) -> Iterator[Found]:
+    for item in items(statement.text):
+        known = compared.cites(statement, item.text) or _is_example(item, statement) or _known(item, compared)
+        yield item.kind, item.start, item.end, known
+
+
+def _people(statement: Statement, compared: Compared) -> Iterator[Found]:
+    for start, end in people(statement, compared):
+        words = statement.text[start:end].split()
+        yield "name", start, end, _is_heading(statement) or all(compared.has_word(w) for w in words)
+
+
+def _numbers(statement: Statement, taken: list[tuple[int, int]], compared: Compared) -> Iterator[Found]:
+    if not _DIGIT.search(_without(statement.text, taken)):
+        return
+    for number in statement.numbers:
+        if not any(a < number.end and number.start < b for a, b in taken):
+            known = _is_mark(number, statement) or _number_known(number, statement, compared)
+            yield "number", number.start, number.end, known
+
+
+_DIGIT: Final = re.compile(
+    r"\d|[零一二三四五六七八九十百千万亿]|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundred|thousand|million|dozen)\b",
+    re.IGNORECASE,
+)
+
+
+def _without(text: str, taken: list[tuple[int, int]]) -> str:
+    """The text without the stretches that are names, and without its citation."""
+    for start, end in reversed(taken):
+        text = text[:start] + " " + text[end:]
+    return text.partition(" [#")[0]
 
 
 def _finding(kind: str, text: str, statement: Statement, compared: Compared) -> Finding:
@@ -74,14 +97,24 @@ _NAMED: Final = re.compile(
 )
 
 
-def people(statement: Statement) -> list[tuple[int, int]]:
+def people(statement: Statement, compared: Compared) -> list[tuple[int, int]]:
     """People that a statement names, and things that it calls by name (`the namespace billing`)."""
     if not statement.prose:
         return []
+    if compared.comparison.ours and not _has_new_name(statement, compared):
+        return [m.span(1) for m in _NAMED.finditer(statement.text)]
     found = [
         (e.start, e.end) for e in entities(statement.text) if e.label == "person" and not _runs_on(e, statement.text)
     ]
     return found + [m.span(1) for m in _NAMED.finditer(statement.text)]
+
+
+def _has_new_name(statement: Statement, compared: Compared) -> bool:
+    """Whether two words with capitals stand side by side, one of which the original does not have."""
+    return any(not compared.has_word(w) for m in _TWO.finditer(statement.text) for w in m.groups())
+
+
+_TWO: Final = re.compile(r"\b([A-Z][a-zà-ÿ]+) ([A-Z][a-zà-ÿ]+)\b")
 
 
 def _runs_on(entity: Entity, text: str) -> bool:

@@ -80,7 +80,7 @@ def _all(compared: Compared) -> Iterator[Finding]:
 
 def _affirmed(message: Message, text: str, words: frozenset[str], compared: Compared) -> Iterator[Finding]:
     """New statements that tell the point as done."""
-    for statement in compared.new:
+    for statement in compared.claims:
         for piece in pieces(statement):
             shared = piece.bag & words
             done = _AFFIRMED.search(piece.text)
@@ -126,7 +126,7 @@ def _nothing_left(compared: Compared) -> Iterator[Finding]:
     if not open_points:
         return
     message, text = open_points[-1]
-    for statement in compared.new:
+    for statement in compared.claims:
         if _ALL_DONE.search(statement.text):
             reads = f'what is still to do ("{shown(text)}", {where(message)}) is told as done: {shown(statement.text)}'
             yield error(reads, text, compared.place(statement))

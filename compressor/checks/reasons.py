@@ -78,7 +78,7 @@ def _told(part: Part, span: DecisionSpan, compared: Compared) -> Statement | Non
     if len(decision) < _LEAST or not reason:
         return None
     without: Statement | None = None
-    for statement in compared.new:
+    for statement in compared.claims:
         if covered(decision, statement.bag, compared) < _TOLD:
             continue
         near = _entry(statement)

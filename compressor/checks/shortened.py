@@ -30,6 +30,8 @@ def _all(compared: Compared) -> Iterator[Finding]:
             around = statement.text[max(0, item.start - 1) : item.start] + statement.text[item.end : item.end + 1]
             if any(c in _TEMPLATE for c in around):
                 continue
+            if compared.cites(statement, item.text):
+                continue
             whole = cut_of(item, compared)
             folder = bare_file(item, compared) if whole is None else None
             if folder is not None:

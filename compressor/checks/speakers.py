@@ -46,7 +46,7 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
 
 
 def _told(compared: Compared) -> Iterator[Finding]:
-    for statement in compared.new:
+    for statement in compared.claims:
         if not statement.prose:
             continue
         for pattern, origin in ((_USER, Origin.PERSON), (_AGENT, Origin.AGENT)):
