@@ -353,7 +353,7 @@ def settings(options: Options, *, asking: bool = True) -> Settings:
     """What the engine is told.
 
     Args:
-        asking: a summarizer will be asked, so it must be able to work.
+        asking: the summarizer will be asked, so it must be able to work; otherwise a deterministic one stands in.
 
     Raises:
         ConfigError: a preset or rule file is wrong.
@@ -365,7 +365,12 @@ def settings(options: Options, *, asking: bool = True) -> Settings:
 
     preset = load_preset(options.preset, options.rules)
     summarizer, summarizer_options = asked.summarizer(options, preset)
-    terms = asked.terms(options, summarizer, summarizer_options) if asking else Terms()
+    terms = Terms()
+    if asking:
+        terms = asked.terms(options, summarizer, summarizer_options)
+    else:
+        # a look costs nothing and sends nothing
+        summarizer, summarizer_options = "extractive", {}
     if options.facts is not None:
         from compressor.ledger import from_file
 

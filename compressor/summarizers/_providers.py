@@ -127,3 +127,7 @@ def _check_llm(options: Mapping[str, Any]) -> None:
             f'the llm package knows no model "{options["model"]}"',
             hint="see `llm models`; `llm install llm-…` adds the plug-in of a provider",
         ) from None
+    except ImportError as error:
+        raise ConfigError(
+            f"a plug-in of the llm package cannot be loaded: {error}", hint="repair or uninstall it with `llm install`"
+        ) from None

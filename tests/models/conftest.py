@@ -27,6 +27,8 @@ def _only_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith(_FOREIGN) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("COMPRESS_API_KEY", KEY)
+    # the test model's package is a plug-in of llm, too, without what it needs as one
+    monkeypatch.setenv("LLM_LOAD_PLUGINS", "")
 
 
 @pytest.fixture(autouse=True)
