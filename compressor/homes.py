@@ -69,12 +69,19 @@ def open_files() -> frozenset[tuple[int, int]]:
     found = set()
     for links in Path("/proc").glob("[0-9]*/fd"):
         try:
-            for entry in os.scandir(links):
-                info = (links.parent / "fdinfo" / entry.name).read_text()
-                flags = int(info.split("flags:", 1)[1].split(None, 1)[0], 8)
-                if flags & (os.O_WRONLY | os.O_RDWR):
-                    target = Path(entry.path).stat()
-                    found.add((target.st_dev, target.st_ino))
-        except (OSError, ValueError, IndexError):
-            continue
+            with os.scandir(links) as entries:
+                found |= {known for entry in entries if (known := _written_to(links, entry)) is not None}
+        except OSError:
+            continue  # another user's process, or one that has ended
     return frozenset(found)
+
+
+def _written_to(links: Path, entry: os.DirEntry[str]) -> tuple[int, int] | None:
+    try:
+        info = (links.parent / "fdinfo" / entry.name).read_text()
+        if not int(info.split("flags:", 1)[1].split(None, 1)[0], 8) & (os.O_WRONLY | os.O_RDWR):
+            return None
+        target = Path(entry.path).stat()
+    except (OSError, ValueError, IndexError):
+        return None
+    return target.st_dev, target.st_ino

@@ -270,7 +270,7 @@ def _no_input(entry: os.DirEntry[str], path: Path, walk: _Walk) -> str:
                 return "a link to a folder; name it to go through it"
             return "a hidden folder; name it to go through it" if entry.name.startswith(".") else ""
         if not entry.is_file():
-            return "a broken link" if entry.is_symlink() else "neither a file nor a folder"
+            return "a broken link" if entry.is_symlink() and not path.exists() else "neither a file nor a folder"
     except OSError as error:
         return (error.strerror or str(error)).lower()
     return "" if _wanted(path, walk) else "left out by --include or --exclude"

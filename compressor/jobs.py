@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from compressor import plugins, report
 from compressor.engines import Lost
 from compressor.errors import CompressError, ConfigError, LimitError, Location, WaitError, WriteError
+from compressor.homes import parent_of
 from compressor.inputs import ARCHIVE_NAME, STDIN, Job, Work, archives_near, is_own, settled
 from compressor.model import Finding, Level, Place, Verdict
 from compressor.reading import NotATranscript, open_source, read
@@ -148,7 +149,8 @@ def _compact(orders: Orders, job: Job, source: Source) -> Outcome:
 
     outcome = compact(source, orders.settings, _store(job, orders.settings))
     weights = orders.settings.preset.weights
-    results = tuple(replace(r, score=report.score(r.findings, weights)) for r in outcome.results)
+    parent = parent_of(Path(job.name))
+    results = tuple(replace(r, score=report.score(r.findings, weights), parent=parent) for r in outcome.results)
     outcome = replace(outcome, results=results)
     diff = _difference(outcome, orders.settings.format_options) if orders.diff else ""
     if not orders.write:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from compressor.archive import Store
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
@@ -75,3 +77,11 @@ def corpus() -> Path:
     if not named:
         pytest.skip("COMPRESS_CORPUS is not set")
     return Path(named)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An archive in a folder of its own."""
+    opened = Store(tmp_path / "vault")
+    yield opened
+    opened.close()

@@ -80,6 +80,7 @@ class Index:
     def __init__(self, folder: Path, *, in_memory: bool = False) -> None:
         self.path = folder / NAME
         self.db = self._open(":memory:" if in_memory else str(self.path))
+        self._inode = 0 if in_memory else self.path.stat().st_ino
 
     def _open(self, name: str) -> sqlite3.Connection:
         new = not Path(name).exists()
@@ -96,6 +97,13 @@ class Index:
             db.close()
             raise
         return db
+
+    def is_there(self) -> bool:
+        """Whether the file is still the one that was opened."""
+        try:
+            return self.path.stat().st_ino == self._inode
+        except FileNotFoundError:
+            return False
 
     def close(self) -> None:
         """Close it; the last one to do so folds the write-ahead log into the file."""

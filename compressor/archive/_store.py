@@ -159,6 +159,9 @@ class Store:
             return
         try:
             self._found()
+            if self._index is not None and not self._index.is_there():
+                self._index.close()
+                self._index = None
             with _lock.hold(self.folder / "lock", wait=wait, purpose=purpose):
                 self._writing += 1
                 try:
