@@ -1,6 +1,7 @@
 """The configuration file: `compress.yaml`, or the table `[tool.compress]` of a `pyproject.toml`.
 
-Its keys are the options of `compress run` without the dashes. Paths in it are meant from its own folder.
+Its keys are the options of `compress run` without the dashes; the table `check` holds those of `compress check`.
+Paths in it are meant from its own folder.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from compressor.options import Said, specs, spelled
 
 YAML_NAME: Final = "compress.yaml"
 TOML_NAME: Final = "pyproject.toml"
+#: Tables of single commands.
+SECTIONS: Final = frozenset({"check"})
 
 _HEADER: Final = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
 
@@ -60,14 +63,36 @@ def _load_toml(path: Path) -> Said:
 
 def _said(value: dict[str, Any], places: dict[str, Location], path: Path) -> Said:
     known = {spelled(name): name for name, spec in specs().items() if not spec.once}
+    value = {key: v for key, v in value.items() if key not in SECTIONS}
     for key in value:
         if key not in known:
             raise ConfigError(f'unknown option "{key}"', at=places[key], hint=_hint(key, known))
     return Said(
         values={known[k]: v for k, v in value.items()},
-        places={known[k]: at for k, at in places.items()},
+        places={known[k]: at for k, at in places.items() if k in known},
         folder=path.parent,
     )
+
+
+def section(path: Path, name: str) -> tuple[dict[str, Any], Location | None]:
+    """The table of one command, and where it stands.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds something else under this name.
+    """
+    if path.suffix == ".toml":
+        table = _table(path, strict=True) or {}
+        at = _toml_places(path, table).get(name)
+    else:
+        from compressor import yamlfile
+
+        document = yamlfile.load(path)
+        table = document.value if isinstance(document.value, dict) else {}
+        at = document.place((name,), key=True) if name in table else None
+    found = table.get(name, {})
+    if not isinstance(found, dict):
+        raise ConfigError(f'"{name}" is not a table of options', at=at)
+    return found, at
 
 
 def _hint(key: str, known: Iterable[str]) -> str:

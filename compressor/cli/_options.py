@@ -28,7 +28,7 @@ def take(*names: str) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         wrapped: Any = _gather(function)
         for name in reversed(chosen):
-            wrapped = _option(name, options.specs()[name])(wrapped)
+            wrapped = option(name, options.specs()[name], getattr(Options(), name))(wrapped)
         help_text = "Configuration file; otherwise compress.yaml or [tool.compress] here or above."
         config = click.option("--config", metavar="FILE", shell_complete=_complete_files, help=help_text)
         result: F = config(wrapped)
@@ -59,7 +59,8 @@ def gather(config: str | None, said: dict[str, Any]) -> Options:
     )
 
 
-def _option(name: str, spec: Spec) -> Callable[[Any], Any]:
+def option(name: str, spec: Spec, default: Any) -> Callable[[Any], Any]:
+    """One click option; `default` is only shown: what was not said is left to the next source."""
     flags = [f"--{spelled(name)}", *([spec.short] if spec.short else []), name]
     if spec.kind == "flag":
         return click.option(*flags, is_flag=True, help=spec.help)
@@ -68,7 +69,7 @@ def _option(name: str, spec: Spec) -> Callable[[Any], Any]:
         type=str,
         multiple=spec.many,
         metavar=_metavar(spec),
-        help=_help(name, spec),
+        help=_help(spec, default),
         shell_complete=_completer(spec),
     )
 
@@ -81,8 +82,7 @@ def _metavar(spec: Spec) -> str:
     return {"path": "PATH", "count": "N", "number": "N", "pairs": "KEY=VALUE", "name": "NAME"}.get(spec.kind, "TEXT")
 
 
-def _help(name: str, spec: Spec) -> str:
-    default = getattr(Options(), name)
+def _help(spec: Spec, default: Any) -> str:
     shown = f"  [default: {default}]" if isinstance(default, (str, int)) and default else ""
     return f"{spec.help}{'  (repeatable)' if spec.many else ''}{shown}"
 
