@@ -50,7 +50,9 @@ def load(name: str) -> Mapping[str, Any]:
 @cache
 def cue_files() -> tuple[str, ...]:
     """The names of all cue files, sorted."""
-    return tuple(sorted(f.name.removesuffix(".yaml") for f in resource("rules/cues").iterdir() if f.name.endswith(".yaml")))
+    return tuple(
+        sorted(f.name.removesuffix(".yaml") for f in resource("rules/cues").iterdir() if f.name.endswith(".yaml"))
+    )
 
 
 @cache

@@ -44,10 +44,13 @@ class Phrases:
     def finditer(self, text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
         """The matches in the stretch; one may lie in another that begins before it."""
         end = len(text) if end is None else end
+        return self.among(tokens(text, start, end), text, start, end)
+
+    def among(self, words: Iterable[tuple[int, str]], text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+        """As `finditer`, for a stretch whose `tokens` are known."""
         known = self._by_first
-        for token in _TOKEN.finditer(text, start, end):
-            word = token.group().lower().replace("\u2019", "'")
-            if word in known and (match := self._pattern(word).match(text, token.start(), end)):
+        for at, word in words:
+            if word in known and (match := self._pattern(word).match(text, at, end)):
                 yield match
         if self._others:
             yield from self._others.finditer(text, start, end)
@@ -75,6 +78,14 @@ class Phrases:
         return not self.keys.isdisjoint(words) or (
             bool(self.chars) and not line.isascii() and not self.chars.isdisjoint(line)
         )
+
+
+def tokens(text: str, start: int, end: int) -> list[tuple[int, str]]:
+    """The words of a stretch, each CJK character by itself, in lower case and with their places."""
+    small = text.lower().replace("\u2019", "'") if end - start == len(text) else ""
+    if len(small) != len(text):
+        return [(m.start(), m.group().lower().replace("\u2019", "'")) for m in _TOKEN.finditer(text, start, end)]
+    return [(m.start(), m.group()) for m in _TOKEN.finditer(small, start, end)]
 
 
 def lines(text: str) -> list[str]:

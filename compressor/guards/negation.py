@@ -14,7 +14,7 @@ from typing import Final
 from compressor.guards._clauses import Segment, extent, segments
 from compressor.guards._cues import SORTS, WORD, Cues, cues, speech
 from compressor.guards._data import CJK, languages, phrases
-from compressor.guards._phrases import Phrases
+from compressor.guards._phrases import Phrases, tokens
 from compressor.guards.sentences import near
 
 PROHIBITION: Final = "prohibition"
@@ -180,12 +180,14 @@ def _joined(a: Clause, b: Clause) -> Clause:
 
 def _hits(masked: str, table: Cues) -> list[_Hit]:
     """The cues of a sentence, without those inside a stop phrase; of two in one place the longer."""
+    end = len(masked)
+    words = tokens(masked, 0, end)
     every: list[tuple[int, int, int, str]] = []
     for rank, (sort, pattern) in enumerate(table.sorts):
-        every += [(m.end() - m.start(), rank, m.start(), sort) for m in pattern.finditer(masked)]
+        every += [(m.end() - m.start(), rank, m.start(), sort) for m in pattern.among(words, masked, 0, end)]
     if not every:
         return []
-    every += [(m.end() - m.start(), -1, m.start(), "stop") for m in table.stop.finditer(masked)]
+    every += [(m.end() - m.start(), -1, m.start(), "stop") for m in table.stop.among(words, masked, 0, end)]
     every.sort(key=lambda h: (-h[0], h[1]))
     taken: list[_Hit] = []
     for length, _, start, sort in every:
