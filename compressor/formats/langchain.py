@@ -187,21 +187,21 @@ def _embedded(block: dict[str, Any], kind: str) -> str:
 
 def _calls(build: Builder, item: Item, at: PathSteps, body: dict[str, Any], state: State) -> None:
     """The calls of a message; the vendor's copies of them only if there is nothing to copy."""
-    calls = _list(body.get("tool_calls"))
+    calls = _objects(body.get("tool_calls"))
     raw = _raw_calls(body)
-    for i, call in enumerate(calls):
+    for i, call in calls:
         _call(build, (*at, "tool_calls", i, "args"), call, state)
         for other, copied in raw.get(name_of(call.get("id")), ()):
             path = (*at, *other)
             if not state.copied_arguments(item, (*at, "tool_calls", i, "args"), call.get("args"), path, copied):
                 state.notes.setdefault("differ", []).append(len(build) - 1)
-    for i, call in enumerate(_list(body.get("invalid_tool_calls"))):
+    for i, call in _objects(body.get("invalid_tool_calls")):
         _call(build, (*at, "invalid_tool_calls", i, "args"), call, state)
     if not calls:
         for id_, places in raw.items():
             path, value = places[0]
             state.called(id_)
-            build.call(id_, str(value.get("name", "")) if isinstance(value, dict) else _name(body, path))
+            build.call(id_, _name(body, path))
             arguments(build, (*at, *path), value)
 
 
@@ -212,25 +212,25 @@ def _call(build: Builder, at: PathSteps, call: dict[str, Any], state: State) -> 
     arguments(build, at, call.get("args"))
 
 
-def _list(value: Any) -> list[dict[str, Any]]:
-    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+def _objects(value: Any) -> list[tuple[int, dict[str, Any]]]:
+    """The objects of a list, with their places in it."""
+    return [(i, v) for i, v in enumerate(value) if isinstance(v, dict)] if isinstance(value, list) else []
 
 
 def _raw_calls(body: dict[str, Any]) -> dict[str, list[tuple[PathSteps, Any]]]:
     """The copies of calls in the vendor's own form, by id: where their arguments stand, and these."""
     found: dict[str, list[tuple[PathSteps, Any]]] = {}
     extra = body.get("additional_kwargs")
-    for i, call in enumerate(_list(extra.get("tool_calls") if isinstance(extra, dict) else None)):
+    for i, call in _objects(extra.get("tool_calls") if isinstance(extra, dict) else None):
         function = call.get("function")
         if isinstance(function, dict) and "arguments" in function:
             path: PathSteps = ("additional_kwargs", "tool_calls", i, "function", "arguments")
             found.setdefault(name_of(call.get("id")), []).append((path, function["arguments"]))
-    content = body["content"] if isinstance(body["content"], list) else []
-    for i, block in enumerate(content):
-        if isinstance(block, dict) and word(block, "type") in ("tool_use", "tool_call"):
+    for i, block in _objects(body["content"]):
+        if word(block, "type") in ("tool_use", "tool_call"):
             key = "input" if "input" in block else "args"
             found.setdefault(name_of(block.get("id")), []).append((("content", i, key), block.get(key)))
-    for i, chunk in enumerate(_list(body.get("tool_call_chunks"))):
+    for i, chunk in _objects(body.get("tool_call_chunks")):
         if isinstance(chunk.get("args"), str):
             found.setdefault(name_of(chunk.get("id")), []).append((("tool_call_chunks", i, "args"), chunk["args"]))
     return found
