@@ -9,6 +9,7 @@ from typing import Final
 
 from compressor.checks._align import Alignment, align, visible
 from compressor.checks._items import items
+from compressor.checks._lines import Lines
 from compressor.checks._statements import Index, Statement, cut, of_session
 from compressor.checks._terms import bag, bare, squeeze
 from compressor.guards._data import cue_files
@@ -38,6 +39,8 @@ _SUMMARY: Final = re.compile(
 #: Marks that a summary begins with, and so many list entries make one.
 _STRUCTURED: Final = ("<", "[", "#")
 _LISTED: Final = 2
+#: A statement with so many names, and little else, is a list of them.
+_INVENTORY: Final = 5
 _THIRD_PERSON: Final = re.compile(r"\b(?:the|our) (?:user|customer|assistant|agent)\b|用户|助手|客户", re.IGNORECASE)
 #: A cited message speaks of a statement when it has more than this share of its words.
 _CLEAR: Final = 0.5
@@ -49,8 +52,10 @@ _CITED_LINES: Final = 300
 _ORDERS: Final = frozenset({"negation", "obligation"})
 #: A statement of so few words, without a source, says nothing that could be found.
 _FEW: Final = 4
-#: Longer lines are data and nobody's words.
-_LINE: Final = 2_000
+#: Longer texts are not looked through for clauses with other markup.
+_SPOKEN: Final = 20_000
+#: So many statements of the original are held beside one of the output; beside one that cites its source, fewer.
+_NEAR, _NEAR_OWN = 12, 4
 #: Shorter words are not looked for in the file's invisible fields.
 _LEAST: Final = 4
 #: What a tool writes around the summary of its own.
@@ -66,7 +71,7 @@ class Compared:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         self.original, self.output = comparison.original, comparison.output
-        self._lines: dict[int, frozenset[str]] = {}
+        self._clauses: dict[int, frozenset[str]] = {}
         self._locals: dict[tuple[int, ...], Index] = {}
         self._said: dict[Origin, list[frozenset[str]]] = {}
 
@@ -113,7 +118,7 @@ class Compared:
     @cached_property
     def new(self) -> list[Statement]:
         """The statements that the original does not have in these words."""
-        whole = [s for part in self.new_parts for s in cut(self.message(part), part)]
+        whole = [_without_citation(s) for part in self.new_parts for s in cut(self.message(part), part)]
         sources = {part.ordinal: source.text for part, source in self.alignment.altered}
         out = [s for s in whole if s.text not in sources.get(s.part.ordinal, "")]
         labels = _labels()
@@ -207,34 +212,39 @@ class Compared:
             return True
         cited = self.cited(statement)
         if cited:
-            said = [self._said_in(m) for m in cited]
-            if all(any(p in known for known in said) for p in _parts(body)):
-                return True
-            if any(_stands(body, t) for m in cited for p in m.parts for t in (p.text, squeeze(p.text))):
+            clauses = [c for c in (c.strip() for c in _JOINED.split(body)) if c]
+            if any(self._says(m, body) for m in cited) or all(any(self._says(m, c) for m in cited) for c in clauses):
                 return True
             if self.comparison.ours:
                 return False
         return _stands(body, self.original_text) or _stands(body, self.original_squeezed)
 
-    def _said_in(self, message: Message) -> frozenset[str]:
-        """The lines, sentences and clauses of a message, without their markup."""
-        known = self._lines.get(message.index)
+    def _says(self, message: Message, clause: str) -> bool:
+        """Whether a message has these words as a line, sentence or clause, its markup apart."""
+        if any(_stands(clause, p.text) for p in message.parts):
+            return True
+        known = self._clauses.get(message.index)
         if known is None:
-            found = {p for part in message.parts for line in part.text.split("\n") for p in (line, *_parts(line))}
-            known = self._lines[message.index] = frozenset(bare(p) for p in found if len(p) <= _LINE)
-        return known
+            texts = [p.text for p in message.parts if p.type is PartType.TEXT and len(p.text) <= _SPOKEN]
+            found = {c for text in texts for line in text.split("\n") for c in (bare(line), *_clauses(line))}
+            known = self._clauses[message.index] = frozenset(found)
+        return bare(clause) in known
 
-    def evidence(self, statement: Statement, words: frozenset[str] | None = None) -> list[tuple[float, Statement]]:
+    def evidence(self, statement: Statement, words: frozenset[str] | None = None) -> Sequence[tuple[float, Statement]]:
         """Where the original speaks of the same: cited messages first, else all of it."""
         words = statement.bag if words is None else words
         cited = self.cited(statement)
         if cited:
-            found = self._local(tuple(m.index for m in cited)).near(words)
+            found = self._local(tuple(m.index for m in cited)).near(words, _NEAR_OWN if self.comparison.ours else _NEAR)
             if found and found[0][0] > _CLEAR:
                 return found
-        if self.comparison.ours and len(words) < _FEW:
-            return []
-        return self.index.near(words)
+        if not self.comparison.ours:
+            return self.index.near(words, _NEAR)
+        return self._spoken.near(words, _NEAR_OWN) if len(words) >= _FEW else []
+
+    @cached_property
+    def _spoken(self) -> Lines:
+        return Lines(self.original)
 
     @cached_property
     def order_statements(self) -> list[Statement]:
@@ -263,7 +273,7 @@ class Compared:
         """Whether a message that the statement cites has this word."""
         return any(_bordered(word, p.text) for m in self.cited(statement) for p in m.parts)
 
-    def has_number(self, number: Number) -> bool:
+    def has_number(self, number: Number, statement: Statement) -> bool:
         """Whether the original has this value, in whatever notation."""
         if _bordered(number.text.strip(), self.original_text):
             return True
@@ -271,8 +281,8 @@ class Compared:
         digits = _plain(written.group()) if written else ""
         if digits in self._digits and not number.unit:
             return True
-        if self.comparison.ours and not number.unit:
-            return False
+        if self.comparison.ours:
+            return any(same(number, n) for _, s in self.evidence(statement) for n in s.numbers)
         return any(same(number, n) for n, _ in self.prose_numbers) or self._in_lines(number, digits)
 
     def _in_lines(self, number: Number, digits: str) -> bool:
@@ -380,15 +390,23 @@ def numbers_of(statements: Sequence[Statement]) -> Iterator[tuple[Number, Statem
             yield number, statement
 
 
-def _parts(body: str) -> list[str]:
+def _without_citation(statement: Statement) -> Statement:
+    found = _CITED.search(statement.text)
+    if not found:
+        return statement
+    end = statement.start + found.start()
+    return Statement(statement.message, statement.part, statement.start, end, statement.prose)
+
+
+def _clauses(line: str) -> list[str]:
     """The clauses of a line, without their markup."""
-    return [b for p in _JOINED.split(body) if p and (b := bare(p))]
+    return [b for p in _JOINED.split(line) if p and (b := bare(p))]
 
 
 def _is_inventory(statement: Statement) -> bool:
     """Whether a statement is names for the most part."""
     found = items(statement.text)
-    return len(found) >= _LISTED and sum(i.end - i.start for i in found) * 2 > len(statement.text)
+    return len(found) >= _INVENTORY and sum(i.end - i.start for i in found) * 2 > len(statement.text)
 
 
 def _stands(body: str, text: str) -> bool:

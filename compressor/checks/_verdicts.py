@@ -70,7 +70,7 @@ def _is_certain(found: Replaced, compared: Compared) -> bool:
         return True
     mention = found.mention
     number = mention.number
-    if number is not None and not compared.has_number(number):
+    if number is not None and not compared.has_number(number, mention.statement):
         return not is_count(number, mention.statement, compared)
     if number is not None and is_listed(number, mention.statement):
         return False

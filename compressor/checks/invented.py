@@ -193,16 +193,15 @@ def _is_mark(number: Number, statement: Statement) -> bool:
 
 
 def _number_known(number: Number, statement: Statement, compared: Compared) -> bool:
-    if compared.has_number(number):
+    if is_count(number, statement, compared) or compared.has_number(number, statement):
         return True
-    value = number.value
-    if isinstance(value, str):
-        return False if number.kind != "range" else all(_bound_known(b, compared) for b in value.split(".."))
-    return is_count(number, statement, compared)
+    if number.kind == "range":
+        return all(_bound_known(b, statement, compared) for b in str(number.value).split(".."))
+    return False
 
 
-def _bound_known(bound: str, compared: Compared) -> bool:
+def _bound_known(bound: str, statement: Statement, compared: Compared) -> bool:
     from compressor.guards.numbers import numbers
 
     found = numbers(bound)
-    return bool(found) and all(compared.has_number(n) for n in found)
+    return bool(found) and all(compared.has_number(n, statement) for n in found)

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 from compressor.checks import _compared
@@ -67,9 +68,19 @@ class _Said:
             if not m.abandoned and m.role is Role.USER
             for p in m.parts
         ]  # fmt: skip
-        self.text = bare("\n".join(texts))
-        self.bags = [bag(t) for t in texts]
-        self.words = [frozenset(_WORD.findall(t.lower())) for t in texts if len(t) < _LONGEST]
+        self._texts = texts
+
+    @cached_property
+    def text(self) -> str:
+        return bare("\n".join(self._texts))
+
+    @cached_property
+    def bags(self) -> list[frozenset[str]]:
+        return [bag(t) for t in self._texts]
+
+    @cached_property
+    def words(self) -> list[frozenset[str]]:
+        return [frozenset(_WORD.findall(t.lower())) for t in self._texts if len(t) < _LONGEST]
 
     def has(self, quote: str) -> bool:
         """Whether a quote is the user's, its gaps and its markup apart."""

@@ -63,7 +63,9 @@ def _checked(statement: Statement, start: int, origin: Origin, compared: Compare
     own = max((covered(words, b, compared) for b in compared.said_by(origin)), default=0.0)
     others = 0.0
     other: Statement | None = None
-    for share, candidate in compared.index.near(words, most=24):
+    for share, candidate in (
+        compared.evidence(statement, words) if compared.comparison.ours else compared.index.near(words, most=24)
+    ):
         if (
             candidate.speaker is not origin
             and candidate.speaker in (Origin.PERSON, Origin.AGENT)
