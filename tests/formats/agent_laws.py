@@ -24,7 +24,7 @@ from compressor.reading import open_source, read
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 BRIEF = "# Handover\n\nGoal: mend the parser. Decision: keep the grammar, because two tools read it.\n未完成:测试"
-MARK = Mark("options-digest", 1234, 1, "0" * 64, 0, "")
+MARK = Mark("0f" * 8, 1234, 1, "0" * 64, 0, "cd" * 8)
 
 
 def corpus(*folders: str) -> list[Path]:
