@@ -16,6 +16,7 @@ from compressor.guards.outcomes import DONE, FAILED, PENDING, outcomes
 from compressor.model import Comparison, Finding, Level, Message, Origin, PartType, Role
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+FIXED_LEVELS = True
 
 _TOLD: Final = 0.4
 _OPEN_CUE: Final = re.compile(
@@ -71,7 +72,11 @@ def _all(compared: Compared) -> Iterator[Finding]:
         told = _told(words, compared)
         place = compared.origin(message)
         if told is None:
-            yield Finding("", Level.ERROR, "what is still to do is not in the output", shown(text), place)
+            # of our own output the ledger says what must stay; an open point that it left out is a loss to be seen
+            level = Level.WARNING if compared.comparison.ours else Level.ERROR
+            yield Finding("", level, "what is still to do is not in the output", shown(text), place)
+        elif compared.comparison.ours and told not in compared.claims:
+            continue
         elif not _is_open(told):
             reads = f"what is still to do is told otherwise: {shown(told.text)}"
             yield Finding("", Level.ERROR, reads, shown(text), place)
