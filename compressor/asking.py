@@ -125,8 +125,8 @@ class Journal:
 
     Attributes:
         steps: lines for the report, in order.
-        problems: what was wrong with the endpoint or its answers, for a person to mend.
         proposals: of the newest brief.
+        seen: how many of the parts that leave the model was shown whole.
         shortened: parts (`#message.part`) of which the model was shown the beginning, the end and what matters.
         unseen: parts that it was not shown.
         waited: seconds that the session has spent with the model.
@@ -134,9 +134,9 @@ class Journal:
     """
 
     steps: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     proposals: tuple[Proposal, ...] = ()
+    seen: int = 0
     shortened: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     waited: float = 0.0

@@ -65,6 +65,23 @@ class Asking:
         self.journal = Journal()
         self.steps: list[str] = []
 
+    def reach(self, leaving: int) -> dict[str, Any]:
+        """Which parts its writer was shown; all `leaving` ones if it reads the session itself."""
+        journal = self.journal
+        if self._now is None or not self._now.heeds:
+            return {
+                "leaving": leaving,
+                "seen": 0 if self.summarizer == "none" else leaving,
+                "shortened": [],
+                "unseen": [],
+            }
+        return {
+            "leaving": journal.seen + len(journal.shortened) + len(journal.unseen),
+            "seen": journal.seen,
+            "shortened": list(journal.shortened),
+            "unseen": list(journal.unseen),
+        }
+
     @property
     def findings(self) -> list[Finding]:
         """What a person should know of how the brief came about."""

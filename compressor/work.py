@@ -71,6 +71,7 @@ class Work:
         self.frozen: frozenset[int] = frozenset()
         self.output: Session | None = None
         self._carried: tuple[Fact, ...] = ()
+        self._leaving = 0
         self.asking = summarize.Asking(summarize.FALLBACKS[0], {}, 0)
         with clock.stage("count"):
             self._counted: dict[str, int] = {}
@@ -185,6 +186,9 @@ class Work:
             self.reason = "nothing could be saved"
             return None
         task = self._task(leaving)
+        self._leaving = sum(
+            p.type in VISIBLE and bool(p.text.strip()) for i in leaving for p in self.session.messages[i].parts
+        )
         with self.clock.stage("summarize"):
             if findings and self.asking.repair(task, findings):
                 return self._compaction()
@@ -420,7 +424,7 @@ class Work:
             rules=self._rule_stats() if compacted else {},
             facts_registered=facts, facts_kept=held, salient_total=total, salient_kept=still,
             findings=tuple(self.findings), dropped=tuple(self._plan.gone(self.outcome)) if compacted and self.outcome else (),
-            reachability=self._reachability() if compacted else {}, steps=tuple(self.asking.steps), usage=self.asking.journal.usage.document(),
+            reachability=self.asking.reach(self._leaving) if compacted else {}, steps=tuple(self.asking.steps), usage=self.asking.journal.usage.document(),
             dirt=given.dirt, brief=self.brief_text if compacted else "", timing=dict(self.clock.seconds),
         )  # fmt: skip
 
@@ -441,22 +445,6 @@ class Work:
             saved[edit.rule] += self.counts[ordinal] - (self.count(text) if text is not None else 0)
         names = matches.keys() | edits.keys()
         return {n: RuleStats(matches[n], edits[n], saved[n]) for n in sorted(names)}
-
-    def _reachability(self) -> dict[str, Any]:
-        """Which of the leaving parts the summarizer was shown, shown shortened, and not shown."""
-        assert self.outcome is not None
-        leaving = sum(
-            p.type in VISIBLE and bool(p.text.strip())
-            for i in self.outcome.dropped
-            for p in self.session.messages[i].parts
-        )
-        journal = self.asking.journal
-        shortened = len(journal.shortened)
-        unseen = len(journal.unseen) if self.asking.summarizer != "none" else leaving
-        return {
-            "leaving": leaving, "seen": max(0, leaving - shortened - unseen),
-            "shortened": list(journal.shortened), "unseen": list(journal.unseen),
-        }  # fmt: skip
 
 
 def _shown_as(call: int) -> Any:

@@ -44,9 +44,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of the session that fits into one request."""
+    """A stretch of the session that fits into one request; `parts` of those that leave are in it."""
 
     sections: tuple[tuple[str, str], ...]
+    parts: int
     shortened: tuple[str, ...]
 
 
@@ -81,7 +82,7 @@ def _piece(task: Task, group: Sequence[Shown], room: int) -> Piece:
     passages = "\n".join(_guaranteed(task, {s.index for s in group if s.leaves}, room))
     if passages:
         sections.append(("guaranteed", passages))
-    return Piece(tuple(sections), tuple(p for s in group for p in s.shortened))
+    return Piece(tuple(sections), sum(len(s.parts) for s in group), tuple(p for s in group for p in s.shortened))
 
 
 def _guaranteed(task: Task, shown: set[int], room: int) -> Iterator[str]:

@@ -98,6 +98,7 @@ class Writer:
         journal = self._task.journal
         journal.shortened = tuple(p for piece in cut.pieces for p in piece.shortened)
         journal.unseen = cut.unseen
+        journal.seen = sum(p.parts for p in cut.pieces) - len(journal.shortened)
         count = len(cut.pieces)
         if not count:
             return _Written(_request.for_merge(self._task, [], self._output), "", Brief(), ())

@@ -144,7 +144,7 @@ def plain(asked: Asked) -> dict[str, Any]:
 
 
 def _first(text: str) -> str:
-    return " ".join(text.split("\n")[0].split())[:200]
+    return " ".join(text.split("\n", maxsplit=1)[0].split())[:200]
 
 
 class Server:

@@ -24,7 +24,9 @@ def _untouched() -> bool:
     return sorted(p.name for p in Path().iterdir()) == ["session.json"]
 
 
-def test_a_model_is_named_in_every_place(session: Path, server: Server, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_named_in_every_place(
+    session: Path, server: Server, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ways: list[tuple[str, dict[str, str], list[str]]] = [
         ("", {}, ["--model", "m", "--base-url", server.url]),
         ("", {"COMPRESS_MODEL": "m", "COMPRESS_BASE_URL": server.url}, []),
@@ -83,7 +85,7 @@ def test_the_note_alone(session: Path, server: Server, cli: Cli) -> None:
         (["--summarizer", "replay", "--cassette", "session.json"], "session.json:1: not a cassette", "record it"),
         (["--model", "m", "--base-url", "http://localhost:1/v1", "--max-cost", "1"], "max-cost: no price is known", "--prices"),
         (["--model", "gpt-4.1", "--max-cost", "0"], 'max-cost: "0" is not a number above 0', "see compress run"),
-        (["--model", "m", "--summarizer-option", "tiemout=3"], 'tiemout', 'did you mean "timeout"?'),
+        (["--model", "m", "--summarizer-option", "tiemout=3"], "tiemout", 'did you mean "timeout"?'),
         (["--model", "m", "--summarizer-option", "client=llm"], 'the llm package knows no model "m"', "llm models"),
         (["--batch"], "batch: the summarizer extractive has none", "--summarizer llm"),
     ],
@@ -141,7 +143,7 @@ def test_the_sdks_are_imported_only_when_a_model_is_asked(
     real = builtins.__import__
 
     def watched(name: str, *args: Any, **kwargs: Any) -> Any:
-        assert name.split(".")[0] not in {"openai", "anthropic", "llm", "xllamacpp", "stamina"}, name
+        assert name.split(".", maxsplit=1)[0] not in {"openai", "anthropic", "llm", "xllamacpp", "stamina"}, name
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", watched)
@@ -156,7 +158,11 @@ def test_a_key_goes_only_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> No
     assert key_of({}, "openai") == ("sk-openai", "OPENAI_API_KEY")
     assert key_of({"base_url": "https://api.deepseek.com"}, "openai") == ("sk-deepseek", "DEEPSEEK_API_KEY")
     assert key_of({"base_url": "http://localhost:11434/v1"}, "openai")[0] == "none"
-    for elsewhere in ("https://api.openai.com.evil.example/v1", "https://evil-openrouter.ai/v1", "https://x.example/v1"):
+    for elsewhere in (
+        "https://api.openai.com.evil.example/v1",
+        "https://evil-openrouter.ai/v1",
+        "https://x.example/v1",
+    ):
         with pytest.raises(ConfigError):
             key_of({"base_url": elsewhere}, "openai")
     monkeypatch.setenv("COMPRESS_API_KEY", "sk-own")
