@@ -27,7 +27,16 @@ MARKER: Final = re.compile(
     r"|[^\n]{0,20}(?:已省略|已截断|内容省略|省略了?\s?\d+)[^\n]{0,30}",
     re.IGNORECASE,
 )
+#: How a text begins that tells of a conversation.
+SUMMARY: Final = re.compile(
+    r"summar|compact|condens|handover|hand-off|handoff|previous (?:conversation|session|context)|earlier (?:conversation|context|history|turns)"
+    r"|conversation so far|continued from|context (?:so far|checkpoint)|progress (?:so far|report)|history|recap|state of|session notes?|notes?:"
+    r"|摘要|总结|概要|小结|回顾|交接|此前|之前的(?:对话|会话|历史)|历史记录|压缩|进展|要約|zusammenfassung|résumé|resumen",
+    re.IGNORECASE,
+)
+_IMAGE: Final = re.compile(r"\[image: ([^\n]{1,300})\]")
 _LIKE: Final = 0.45
+_HEAD: Final = 120
 
 
 @dataclass(slots=True)
@@ -104,6 +113,9 @@ class _Aligner:
         if message.index == self.output.brief or message.generation:
             self.found.new.append(part)
             return
+        image = _IMAGE.fullmatch(part.text)
+        if image and any(p.text == image.group(1) for p in self.original.parts if p.type is PartType.IMAGE):
+            return
         source = self._source(message, part)
         if source is None:
             self.found.new.append(part)
@@ -165,6 +177,8 @@ class _Aligner:
     def _alike(self, message: Message, part: Part) -> Part | None:
         """The original text of the same speaker that this one was made from."""
         best, score = None, _LIKE
+        if SUMMARY.search(part.text[:_HEAD]):
+            return None
         native = not message.id.startswith("#")
         for other, candidate in visible(self.original, live=False):
             if other.role is not message.role or candidate.type is not part.type or candidate.ordinal in self.used:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Final
 
-from compressor.checks._align import Alignment, align, visible
+from compressor.checks._align import SUMMARY, Alignment, align, visible
 from compressor.checks._items import items
 from compressor.checks._lines import Lines
 from compressor.checks._statements import Index, Statement, cut, of_session
@@ -28,12 +28,6 @@ _BORDER: Final = frozenset("\n\r.!?;:,。！？；：，、()（）\"'“”‘�
 _SHOWN: Final = 160
 #: A file of cues with so long a name holds the words of a language.
 _TAG: Final = 2
-_SUMMARY: Final = re.compile(
-    r"summar|compact|condens|handover|hand-off|handoff|previous (?:conversation|session|context)|earlier (?:conversation|context|history|turns)"
-    r"|conversation so far|continued from|context (?:so far|checkpoint)|progress (?:so far|report)|history|recap|state of|session notes?|notes?:"
-    r"|摘要|总结|概要|小结|回顾|交接|此前|之前的(?:对话|会话|历史)|历史记录|压缩|进展|要約|zusammenfassung|résumé|resumen",
-    re.IGNORECASE,
-)
 
 
 #: Marks that a summary begins with, and so many list entries make one.
@@ -138,7 +132,7 @@ class Compared:
         return (
             message.generation > 0
             or message.index == self.output.brief
-            or bool(_SUMMARY.search(text[:400]))
+            or bool(SUMMARY.search(text[:400]))
             or text.lstrip()[:1] in _STRUCTURED
             or text.count("\n- ") > _LISTED
             or bool(_THIRD_PERSON.search(text[:2_000]))
@@ -281,8 +275,10 @@ class Compared:
         digits = _plain(written.group()) if written else ""
         if digits in self._digits and not number.unit:
             return True
+        if any(same(number, n) for _, s in self.evidence(statement) for n in s.numbers):
+            return True
         if self.comparison.ours:
-            return any(same(number, n) for _, s in self.evidence(statement) for n in s.numbers)
+            return False
         return any(same(number, n) for n, _ in self.prose_numbers) or self._in_lines(number, digits)
 
     def _in_lines(self, number: Number, digits: str) -> bool:

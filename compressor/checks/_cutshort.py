@@ -55,7 +55,8 @@ def _stands_whole(word: str, text: str) -> bool:
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
-        if not _JOINED.match(text[at - 1 : at]) and not _goes_on(text, end):
+        is_range = text[max(0, at - 2) : at] == ".."
+        if (is_range or not _JOINED.match(text[at - 1 : at])) and not _goes_on(text, end):
             return True
         at = text.find(word, at + 1)
     return False

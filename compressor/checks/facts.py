@@ -17,6 +17,7 @@ from compressor.checks._terms import bare, squeeze
 from compressor.model import Comparison, Fact, Finding, Level, Mode, Place
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+MECHANICAL = True
 FIXED_LEVELS = True
 
 

@@ -12,6 +12,7 @@ OPTIONS: Mapping[str, Any] = {
     "additionalProperties": False,
     "properties": {"max": {"type": "integer", "minimum": 1}},
 }
+MECHANICAL = True
 
 
 def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Finding]:

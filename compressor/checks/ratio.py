@@ -15,6 +15,7 @@ OPTIONS: Mapping[str, Any] = {
         "max": {"type": "number", "minimum": 0, "maximum": 1},
     },
 }
+MECHANICAL = True
 
 
 def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from typing import Any
 from compressor.model import Comparison, Finding, Level
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+MECHANICAL = True
 
 
 def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Finding]:
