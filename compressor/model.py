@@ -436,6 +436,7 @@ class Comparison:
         integrity: integrity findings of the output file.
         files: names of the original and of the output, for the places of findings; "" inside a run.
         raw: bytes of the original file: what its invisible fields say is not invented.
+        claims: the output as checks of statements see it, if code has cut parts of it (`compressor.claims`).
         shared: what the checks of one run have worked out, so that each thing is worked out once.
     """
 
@@ -451,4 +452,5 @@ class Comparison:
     integrity: Sequence[Finding] = ()
     files: tuple[str, str] = ("", "")
     raw: Any = b""
+    claims: Session | None = None
     shared: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)

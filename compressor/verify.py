@@ -16,16 +16,21 @@ if TYPE_CHECKING:
 
 
 def run(comparison: Comparison, preset: Preset) -> tuple[Finding, ...]:
-    """All findings of the preset's checks, in the order of its rules."""
+    """All findings of the preset's checks, in the order of its rules.
+
+    A check that says `MECHANICAL` looks at the output as it is; the others judge its claims, if code has cut it.
+    """
+    claims = comparison.claims
+    judged = comparison if claims is None else replace(comparison, output=claims, claims=None, shared={})
     found: list[Finding] = []
     for rule in preset.rules:
         if rule.action.verb == "require":
-            found += _check(comparison, rule)
+            check = plugins.load("checks", rule.kind)
+            found += _check(check, comparison if getattr(check, "MECHANICAL", False) else judged, rule)
     return tuple(found)
 
 
-def _check(comparison: Comparison, rule: Rule) -> Iterator[Finding]:
-    check = plugins.load("checks", rule.kind)
+def _check(check: Any, comparison: Comparison, rule: Rule) -> Iterator[Finding]:
     fixed = getattr(check, "FIXED_LEVELS", False)
     for finding in check.check(comparison, rule.options):
         level = finding.level if fixed else rule.level

@@ -10,13 +10,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
 
-from compressor import briefs, ledger, summarize, tokens, verify
+from compressor import briefs, claims, ledger, summarize, tokens, verify
 from compressor.asked import waits as asks_a_model
 from compressor.brief import Brief, Task
 from compressor.language import language
 from compressor.layers import Layers, assign
 from compressor.model import (
-    MARK_PREFIX,
     VISIBLE,
     Action,
     Compaction,
@@ -341,7 +340,7 @@ class Work:
             if m.live and not m.abandoned
         )
         comparison = Comparison(
-            original=self.session, output=self._claims(output), facts=self.ledger.facts, layers=self.layers.layer,
+            original=self.session, output=output, claims=self._claims(output), facts=self.ledger.facts, layers=self.layers.layer,
             tokens_original=self.whole, tokens_live=self.live, tokens_output=self.after, ours=True,
             baseline=baseline, integrity=integrity, raw=self.transcript.raw,
         )  # fmt: skip
@@ -352,22 +351,10 @@ class Work:
         return found + self.asking.findings + self._budget_findings()
 
     def _claims(self, output: Session) -> Session:
-        """The output without what is nobody's claim: the original's slices in the brief, the mark, pictures' places."""
         excerpts = self.outcome.excerpts if self.outcome else ()
-        lines = set(briefs.render(Brief(findings=excerpts), self.language, self.session).split("\n")[1:])
-        pictures = {f"[image: {p.text}]" for p in self.session.parts if p.type is PartType.IMAGE}
-
-        def claimed(part: Part) -> Part:
-            if part.text in pictures:
-                return replace(part, text="")
-            if part.message != output.brief:
-                return part
-            kept = (x for x in part.text.split("\n") if not (x in lines and x[:2] == "- ") and not x.startswith(MARK_PREFIX))
-            return replace(part, text="\n".join(kept))
-
-        parts = tuple(map(claimed, output.parts))
-        messages = tuple(replace(m, parts=tuple(parts[p.ordinal] for p in m.parts)) for m in output.messages)
-        return replace(output, messages=messages, parts=parts)
+        lines = briefs.render(Brief(findings=excerpts), self.language, self.session).split("\n")
+        texts = self.outcome.texts if self.outcome else {}
+        return claims.of(output, self.session, texts, {x for x in lines if x.startswith("- ")})
 
     def revert(self, errors: Sequence[Finding]) -> None:
         """Keep the session whole, and say why."""
