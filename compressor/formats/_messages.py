@@ -297,9 +297,12 @@ def session(thread: Thread, parse: Parse, finish: Finish | None = None) -> Sessi
 
 
 def marked(build: Builder, name: str, meta: Mapping[str, Any]) -> Session:
-    """The finished session; the message with our mark is the brief, and nobody's request."""
+    """The finished session; the message with our mark is the brief, and nobody's request.
+
+    A format that has a field for the mark notes the message and its mark under `mark`.
+    """
     plain = build.session(name, meta=meta)
-    found: dict[int, Mark] = {}
+    found: dict[int, Mark] = dict((meta["mark"],)) if "mark" in meta else {}
     for part in plain.parts:
         if part.type is PartType.TEXT and plain.messages[part.message].role is not Role.TOOL:
             mark = _mark.split(part.text)[1]
@@ -307,7 +310,7 @@ def marked(build: Builder, name: str, meta: Mapping[str, Any]) -> Session:
                 found[part.message] = mark
     if not found:
         return plain
-    brief = _mark.choose(plain, found)
+    brief = meta["mark"][0] if "mark" in meta else _mark.choose(plain, found)
     build.change(brief, generation=found[brief].generation, origin=Origin.HARNESS)
     return build.session(name, brief=brief, mark=found[brief], meta=meta)
 
