@@ -80,8 +80,8 @@ def test_the_original_itself_has_no_error() -> None:
         "[Old tool result content cleared]",
         RESULT[:60] + "\n[... 39 lines omitted ...]\n" + RESULT[-56:],
         RESULT[:200] + "…",
-        "[cleared: bash, %d characters]" % len(RESULT),
-        "[cleared: bash, %d characters]\nslowest: 4,213 ms in load_orders (src/orders/load.py)" % len(RESULT),
+        f"[cleared: bash, {len(RESULT)} characters]",
+        f"[cleared: bash, {len(RESULT)} characters]\nslowest: 4,213 ms in load_orders (src/orders/load.py)",
     ],
 )  # fmt: skip
 def test_a_result_that_is_openly_cut_is_none(cut: str) -> None:
@@ -94,7 +94,7 @@ def test_a_result_that_is_openly_cut_is_none(cut: str) -> None:
         (RESULT.replace("4,213", "421"), "421"),
         (RESULT[:-20], "load.py"),
         ("[cleared: bash, 17 characters]", "cleared"),
-        ("[cleared: bash, %d characters]\nslowest: 13 ms" % len(RESULT), "13"),
+        (f"[cleared: bash, {len(RESULT)} characters]\nslowest: 13 ms", "13"),
     ],
 )  # fmt: skip
 def test_a_result_that_is_silently_altered(altered: str, word: str) -> None:

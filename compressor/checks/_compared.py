@@ -15,7 +15,7 @@ from compressor.checks._terms import bag, bare, squeeze
 from compressor.guards._data import cue_files
 from compressor.guards.numbers import Number, numbers, same
 from compressor.guards.sentences import sentences
-from compressor.model import Comparison, Finding, Level, Message, Origin, Part, PartType, Place, Role
+from compressor.model import MARK_PREFIX, Comparison, Finding, Level, Message, Origin, Part, PartType, Place, Role
 
 _KEY: Final = "compared"
 _CITED: Final = re.compile(r"\s*\[(#\d+(?:, ?#\d+)*)\]\s*$")
@@ -118,7 +118,7 @@ class Compared:
         labels = _labels()
         return [
             s for s in out
-            if not _HARNESS.match(s.text) and s.text.strip("# ") not in labels and not self.is_verbatim(s)
+            if not s.text.startswith(MARK_PREFIX) and not _HARNESS.match(s.text) and s.text.strip("# ") not in labels and not self.is_verbatim(s)
         ]  # fmt: skip
 
     def message(self, part: Part) -> Message:
