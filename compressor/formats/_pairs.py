@@ -201,6 +201,9 @@ def check_pairs(session: Session, path: str, *, adjacent: bool = False, unique: 
         at = place(path, session.messages[call.message])
         if not call.results:
             yield Finding("E02", Level.ERROR, f'call of tool "{call.name}" without a result', call.id, at)
+        for again in call.results[1:]:
+            at_again = place(path, session.messages[again])
+            yield Finding("E04", Level.WARNING, "call has a further result", call.id, at_again)
         if unique and call.id and call.id in seen:
             yield Finding("E04", Level.WARNING, "tool call id is used twice", call.id, at)
         seen.add(call.id)

@@ -17,7 +17,7 @@ from compressor.formats import Source
 from compressor.inputs import ARCHIVE_NAME
 from compressor.model import Finding, Level, PartType, Place, Transcript, digest_messages
 from compressor.report import is_report
-from compressor.validate import _origin, _schema, _secrets, _text
+from compressor.validate import _origin, _records, _schema, _secrets, _text
 from compressor.validate._ignores import Filter
 from compressor.validate.terms import Terms
 
@@ -36,6 +36,8 @@ _ORDERS: Final = re.compile(
 )
 #: A line that a format's own check tells as well.
 _TWICE: Final = frozenset({"line cannot be read, it is passed through", "line is not JSON"})
+#: Told here with the line of each record.
+_SESSIONS: Final = "records of several sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +163,13 @@ def _findings(
     broken = {f.at.line for f in text.findings}
     fmt: Any = plugins.load("formats", transcript.format)
     for f in fmt.check(transcript):
-        if f.message in _TWICE and f.at.line in broken:
+        if (f.message in _TWICE and f.at.line in broken) or f.message == _SESSIONS:
             continue
         line = f.at.line or (transcript.records[-1].line if f.check == "E01" else 1)
         if not (f.check == "E01" and line in broken):
             yield replace(f, at=replace(f.at, file=source.path, line=line))
     yield from _names(transcript)
+    yield from _records.check(source, text, transcript)
     if filter_.wants("S01"):
         yield from _schema.check(source, text, transcript.format)
     if filter_.wants("K01"):

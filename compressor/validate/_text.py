@@ -21,6 +21,12 @@ from compressor.model import Finding, Level, Place, Record
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 #: A string (a key with its colon) or a bracket.
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"(?:[ \t\r\n]*:)?|[{}\[\]]')
+#: What only lenient readers take: a number that is none outside of strings, a surrogate without its other half.
+_ODD: Final = re.compile(
+    rb"(?<!\\)(?:\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"|(?P<number>(?<=[\s:,\[])-?(?:NaN|Infinity)(?=[\s,\]}]))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +153,15 @@ def _lenient(bare: bytes, record: Record, path: str) -> Iterator[Finding]:
         message = f"byte 0x{bare[error.start]:02x} is not UTF-8"
         yield Finding("J06", Level.ERROR, message, at=Place(path, line))
         return
-    odd: list[str] = []
-    json.loads(bare, parse_constant=lambda name: odd.append(name))
-    if odd:
-        yield Finding("J07", Level.WARNING, f"{odd[0]} is not a JSON number", at=Place(path, record.line))
-    else:
-        yield Finding("J08", Level.WARNING, "half a character (a lone surrogate)", at=Place(path, record.line))
+    for match in _ODD.finditer(bare):
+        if match.lastgroup is None:
+            continue
+        line = record.line + (bare.count(b"\n", 0, match.start()) if record.kind == DOCUMENT else 0)
+        code, message = ("J07", f"{match[0].decode()} is not a JSON number")
+        if match.lastgroup == "half":
+            code, message = "J08", "half a character (a lone surrogate)"
+        yield Finding(code, Level.WARNING, message, at=Place(path, line))
+        return
 
 
 def _repeated(bare: bytes, value: Any) -> tuple[str, int] | None:

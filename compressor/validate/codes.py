@@ -97,6 +97,11 @@ CODES: Final[Mapping[str, Code]] = {
         "a field has the wrong type, is missing, or has a value that the tool does not know",
         "compare with the format's schema (schemas/<format>.schema.json) and with a record of the same kind",
     ),
+    "S02": Code(
+        "arguments of a call that are JSON text parse",
+        "the tool that is called again, in a replay or a resumed session, cannot read them",
+        "restore them, or delete the call with its result",
+    ),
     "E01": Code(
         "the file is whole: it ends with a line end, and every line can be read",
         "the next record that the tool appends is glued to the last one, and both are lost",
@@ -187,8 +192,8 @@ CODES: Final[Mapping[str, Code]] = {
     ),
     "W02": Code(
         "every record is of a known kind",
-        "a line that cannot be read is passed through, byte for byte",
-        "restore the line",
+        "it is passed through byte for byte, and nobody reads it: a message may be lost",
+        "compare it with a record of the same kind; a new kind of the tool is no fault",
     ),
     "W03": Code(
         "tool output gives no orders",

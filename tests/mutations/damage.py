@@ -421,12 +421,27 @@ def torn_end(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
 
 def broken_line(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
     """A quote or a brace is gone."""
-    spots = [i for i, c in enumerate(raw[:-2]) if c in b'"{[' and raw[i - 1 : i] != b"\\"]
-    if not spots:
-        return None
+    spots = _structure(raw[:-2])
     at = random.choice(spots)
     line = raw.count(b"\n", 0, at) + 1
     return raw[:at] + raw[at + 1 :], {line - 1, line, line + 1}
+
+
+def _structure(raw: bytes) -> list[int]:
+    """Where quotes, braces and brackets stand that are no part of a text."""
+    spots, inside, i = [], False, 0
+    while i < len(raw):
+        c = raw[i : i + 1]
+        if inside and c == b"\\":
+            i += 2
+            continue
+        if c == b'"':
+            inside = not inside
+            spots.append(i)
+        elif not inside and c in b"{[":
+            spots.append(i)
+        i += 1
+    return spots
 
 
 def bad_utf8(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:

@@ -28,22 +28,22 @@ class Score:
         return sum(n for (_, k), n in self.found.items() if kind in (None, k)) / made if made else 1.0
 
 
-def findings(name: str, data: bytes) -> Counter:
-    """What check says: code, message and words, with the lines."""
-    terms = Terms(input_format=None, ignore=("K", "V", "D", "W03"))
-    return Counter(map(_key, check_source(Source(f"case.{name}", data), terms).findings))
+def findings(name: str, data: bytes) -> list[Finding]:
+    """What check says; secrets, doubles and originals are other questions."""
+    terms = Terms(ignore=("K", "V", "D", "W03"))
+    return list(check_source(Source(f"case.{name}", data), terms).findings)
 
 
-def _key(f: Finding) -> tuple[str, str, str, int]:
-    return f.check, f.message, f.fact, f.at.line
+def _count(found: Iterable[Finding]) -> Counter:
+    return Counter((f.check, f.message, f.fact) for f in found)
 
 
 def measure(name: str, files: Iterable[Path], score: Score, *, seed: int = 0, rounds: int = 3) -> None:
     """Damage the files of a format and add up what is found."""
     for path in files:
         raw = path.read_bytes()
-        before = {key[:3] for key in findings(name, normal(name, raw))}
-        # a text alone does not seed: names of files make every file's damage its own
+        before = _count(findings(name, normal(name, raw)))
+        # names of files make every file's damage its own
         for mutant in mutants(name, raw, Random(f"{seed} {name} {path.name}"), rounds):
             score.made[name, mutant.kind] += 1
             if _hit(name, mutant, before):
@@ -52,6 +52,8 @@ def measure(name: str, files: Iterable[Path], score: Score, *, seed: int = 0, ro
                 score.missed[name, mutant.kind].append((path.name, mutant))
 
 
-def _hit(name: str, mutant: Mutant, before: set[tuple[str, str, str]]) -> bool:
-    """A finding that was not there before, on a line of the damage; or the same finding once more, there."""
-    return any(key[3] in mutant.lines for key in findings(name, mutant.data) if key[:3] not in before)
+def _hit(name: str, mutant: Mutant, before: Counter) -> bool:
+    """Something is found that was not found before, or not so often, and on a line of the damage."""
+    found = findings(name, mutant.data)
+    more = _count(found) - before
+    return any((f.check, f.message, f.fact) in more and f.at.line in mutant.lines for f in found)
