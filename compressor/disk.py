@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import mmap
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -49,10 +50,31 @@ def use(disk: Disk) -> Iterator[None]:
 
 def write(name: str, file: int, data: Any) -> None:
     """Write all of the bytes."""
-    view = memoryview(data).cast("B")
-    at = 0
-    while at < len(view):
-        at += _disk.write(f"{name}:write", file, view[at : at + _SLICE])
+    with memoryview(data).cast("B") as view:
+        at = 0
+        while at < len(view):
+            with view[at : at + _SLICE] as piece:
+                taken = _disk.write(f"{name}:write", file, piece)
+            release(data, at, at + taken)
+            at += taken
+
+
+def digest(data: Any) -> bytes:
+    """sha256 of bytes or of a memory map, of which no more than a slice is held at any time."""
+    h = hashlib.sha256()
+    for at in range(0, len(data), _SLICE):
+        h.update(data[at : at + _SLICE])
+        release(data, at, at + _SLICE)
+    return h.digest()
+
+
+def release(data: Any, start: int, end: int) -> None:
+    """Say that this stretch of a memory map is not needed for now: it need not count as the process's memory."""
+    if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+        last = min(end, len(data)) // mmap.PAGESIZE * mmap.PAGESIZE
+        if last > first:
+            data.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 def sync(name: str, file: int) -> None:
@@ -108,7 +130,7 @@ def publish(path: Path, data: Any | Iterable[bytes], name: str = "output", *, du
     """
     temp, file = _claim(path)
     try:
-        for piece in [data] if isinstance(data, (bytes, bytearray, memoryview)) or hasattr(data, "find") else data:
+        for piece in [data] if isinstance(data, (bytes, bytearray, memoryview, mmap.mmap)) else data:
             write(name, file, piece)
         os.fchmod(file, _mode(path))
         if durable:

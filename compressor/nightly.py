@@ -170,7 +170,7 @@ def _settle(job: Job, opened: _Open, digests: dict[str, bytes]) -> Job | tuple[O
         return _left(job, "left for the next run: --max-time is over"), False
     try:
         settings = opened.orders.settings
-        digest = hashlib.sha256(redacted(open_source(job.name), settings)[0].raw).digest()
+        digest = disk.digest(redacted(open_source(job.name), settings)[0].raw)
     except CompressError:
         return job  # the worker says what is wrong
     index = opened.store.index

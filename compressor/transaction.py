@@ -51,7 +51,7 @@ def publish(outcome: FileOutcome, output: Path | None, settings: Settings) -> tu
     store = open_store(settings.archive or output.parent / ARCHIVE)
     keys = [store.put(original) for original in outcome.originals]
     data = outcome.transcript.raw if outcome.data is None else outcome.data
-    digest = hashlib.sha256(data).digest()
+    digest = disk.digest(data)
     if keys:
         state.announce(store.index, output, digest)
     _write(output, outcome, data, digest)
@@ -152,7 +152,7 @@ def _watched(path: Path, given: Any) -> Iterator[None]:
     """
     with path.open("rb") as file:
         before = os.fstat(file.fileno())
-        if hashlib.file_digest(file, "sha256").digest() != hashlib.sha256(given).digest():
+        if hashlib.file_digest(file, "sha256").digest() != disk.digest(given):
             raise _written_to(path)
         yield
         after = os.fstat(file.fileno())

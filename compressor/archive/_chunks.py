@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from compressor.disk import release
+
 #: Mean size of a run, the least and the most.
 MEAN: Final = 16 * 1024
 LEAST: Final = 2 * 1024
@@ -103,6 +105,7 @@ def _windows(data: Any) -> Iterator[bytes]:
         if end < size:
             end = data.rfind(b"\n", at, end) + 1 or end
         yield bytes(data[at:end])
+        release(data, at, end)
         at = end
 
 

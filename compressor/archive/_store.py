@@ -70,7 +70,7 @@ class Store:
         Raises:
             ArchiveError: they could not be written, or came back different.
         """
-        digest = hashlib.sha256(data).digest()
+        digest = disk.digest(data)
         key = digest.hex()
         with self.writing("put"):
             if self.index.original(digest) is not None and self.sound(key):

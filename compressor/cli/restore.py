@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
 from pathlib import Path
@@ -51,7 +50,10 @@ def command(options: Options, output_or_id: str, message: str | None) -> None:
         _message(archive, original, message, options)
         return
     if options.output in {"", "-"}:
-        sys.stdout.buffer.write(archive.store.get(original.key))
+        if not archive.store.sound(original.key):
+            archive.store.get(original.key)  # says what is wrong before anything is printed
+        for piece in archive.store.stream(original.key):
+            sys.stdout.buffer.write(piece)
         return
     originals.write(archive.store, original.key, _target(options.output))
 
@@ -102,10 +104,11 @@ def _find(said: str, options: Options) -> tuple[Archive, Original]:
 
 def _key(path: Path, options: Options) -> str:
     """The archive key that an output carries in its mark; one that was left as it was is its own original."""
+    from compressor.disk import digest
     from compressor.reading import open_source, read
 
     source = open_source(path)
     for session in read(source, format=options.format, options=options.map).sessions:
         if session.mark is not None:
             return session.mark.archive
-    return hashlib.sha256(source.raw).hexdigest()
+    return digest(source.raw).hex()
