@@ -73,6 +73,13 @@ class Ids:
         return base64.b64encode(self.bytes(size)).decode()
 
 
+def sealed(opaque: str) -> str:
+    """An encrypted token as such services make it: a version, a time, a vector, whole blocks, a signature."""
+    raw = base64.b64decode(opaque)
+    size = 57 + (len(raw) - 57) // 16 * 16
+    return base64.urlsafe_b64encode(b'\x80' + bytes(4) + raw[: size - 5]).decode()
+
+
 class Clock:
     """A clock that moves only when it is told to, by an uneven step."""
 
@@ -563,9 +570,10 @@ class ClaudeCode:
         self.snapshot(update=False)
 
     def snapshot(self, *, update: bool) -> None:
-        message = self.ids.uuid() if update else self.request
+        if update:
+            self.ids.uuid()  # an id that is not used any more: those after it stay what they were
         body = {'messageId': self.request, 'trackedFileBackups': dict(self.tracked), 'timestamp': self.clock.stamp()}
-        self.records.append({'type': 'file-history-snapshot', 'messageId': message, 'snapshot': body, 'isSnapshotUpdate': update})
+        self.records.append({'type': 'file-history-snapshot', 'messageId': self.request, 'snapshot': body, 'isSnapshotUpdate': update})
 
     def meta(self, text: str) -> None:
         self.clock.tick(5, 60)
@@ -878,7 +886,7 @@ class Codex:
         self.clock.tick(2, 20)
         text = text.rstrip('\n')
         summary = f'**{text}**' if '\n' not in text and len(text) < 90 else text
-        payload = {'type': 'reasoning', 'id': f'rs_{self.ids.hex(50)}', 'summary': [{'type': 'summary_text', 'text': summary}], 'content': None, 'encrypted_content': 'gAAAAAB' + self.ids.opaque(220 + 3 * len(text))}
+        payload = {'type': 'reasoning', 'id': f'rs_{self.ids.hex(50)}', 'summary': [{'type': 'summary_text', 'text': summary}], 'content': None, 'encrypted_content': sealed(self.ids.opaque(220 + 3 * len(text)))}
         if self.paginated:
             self.shown({'type': 'Reasoning', 'id': payload['id'], 'summary_text': [summary], 'raw_content': []})
         else:
@@ -945,7 +953,7 @@ class Codex:
         kept = [item for item in self.history if item['type'] == 'message' and item['role'] == 'user' and not item['content'][0]['text'].startswith('# AGENTS.md')]
         developer = next(item for item in self.history if item.get('role') == 'developer')
         frame = {'type': 'message', 'role': 'user', 'content': [{'type': 'input_text', 'text': self.environment()}]}
-        opaque = {'type': 'compaction', 'id': f'cmp_{self.ids.hex(50)}', 'encrypted_content': 'gAAAAAB' + self.ids.opaque(arg.get('size', 2400))}
+        opaque = {'type': 'compaction', 'id': f'cmp_{self.ids.hex(50)}', 'encrypted_content': sealed(self.ids.opaque(arg.get('size', 2400)))}
         following = self.ids.uuid7(self.clock.now)
         payload = {'message': '', 'replacement_history': copy.deepcopy([*kept, developer, frame, opaque]), 'window_number': 1, 'first_window_id': self.window, 'previous_window_id': self.window, 'window_id': following}
         self.line('compacted', payload)

@@ -28,6 +28,8 @@ _SEALS: Final[Mapping[str, bool]] = {
     "reasoningOpaque": True, "reasoningEncryptedContent": False,
 }  # fmt: skip
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+#: Of a value whose service says nothing of its form.
+_OPAQUE: Final = re.compile(r"[A-Za-z0-9+/_=.-]+")
 #: A Fernet token: version, time, vector, whole blocks, signature.
 _FERNET: Final = "gAAAAA"
 _ITEMS: Final = frozenset(
@@ -134,14 +136,13 @@ def _fault(key: str, text: str, holder: dict[str, Any]) -> tuple[str, str] | Non
 
 
 def _sealed(text: str, *, padded: bool) -> bool:
-    if not _BASE64.fullmatch(text) or len(text.rstrip("=")) % 4 == 1 or (padded and len(text) % 4):
+    if not padded and not text.startswith(_FERNET):
+        return _OPAQUE.fullmatch(text) is not None
+    if not _BASE64.fullmatch(text) or len(text) % 4:
         return False
-    if text.startswith(_FERNET) and len(text) > 100:
-        try:
-            size = len(binascii.a2b_base64(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)))
-        except binascii.Error:
-            return False
-        return (size - 57) % 16 == 0
+    if text.startswith(_FERNET):
+        size = len(binascii.a2b_base64(text.replace("-", "+").replace("_", "/")))
+        return size < 100 or (size - 57) % 16 == 0
     return True
 
 

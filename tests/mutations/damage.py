@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tests.mutations.shapes import SHAPES, Nested, Shape
+from .shapes import SHAPES, Nested, Shape
 
 
 @dataclass(frozen=True)

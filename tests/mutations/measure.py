@@ -11,7 +11,7 @@ from random import Random
 from compressor.formats import Source
 from compressor.model import Finding
 from compressor.validate import Terms, check_source
-from tests.mutations.damage import Mutant, mutants, normal
+from .damage import Mutant, mutants, normal
 
 
 @dataclass
