@@ -78,6 +78,7 @@ def terms(options: Options, name: str, said: Mapping[str, Any]) -> Terms:
         concurrency=options.concurrency or (CONCURRENCY if asks else 1),
         rpm=float(options.rpm or 0),
         tpm=float(options.tpm or 0),
+        batch=options.batch,
     )
     check = getattr(plugins.load("summarizers", name), "ready", None)
     if check is not None:

@@ -53,6 +53,7 @@ class Terms:
         rpm: requests per minute; 0: no limit.
         tpm: tokens per minute; 0: no limit.
         spool: where requests of a batch are written down.
+        batch: they will be answered at the price of a batch.
     """
 
     mode: AskMode = "live"
@@ -67,6 +68,7 @@ class Terms:
     rpm: float = 0.0
     tpm: float = 0.0
     spool: Path | None = None
+    batch: bool = False
 
 
 @dataclass(slots=True)

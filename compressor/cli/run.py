@@ -56,6 +56,10 @@ def command(options: Options, inputs: Sequence[str]) -> int:
     from compressor.cli import _nightly
     from compressor.options import settings
 
+    if options.batch and not options.dry_run:
+        from compressor.cli.batch import submit
+
+        return submit(inputs, options)
     if _nightly.wanted(inputs, options):
         return _nightly.run(inputs, options, _nightly.orders_of(options))
     if not inputs:

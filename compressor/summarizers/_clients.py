@@ -39,9 +39,9 @@ class OpenAI:
     def __init__(self, options: Mapping[str, Any], key: str, variable: str) -> None:
         import openai
 
-        self._sdk = openai
-        self._key, self._variable = key, variable
-        self._options = options
+        self.sdk = openai
+        self.key, self.variable = key, variable
+        self.options = options
         self.base_url: str | None = options.get("base_url")
         http = openai.DefaultHttpxClient(follow_redirects=False)
         self.client = openai.OpenAI(api_key=key, base_url=self.base_url, max_retries=0, http_client=http)
@@ -52,12 +52,12 @@ class OpenAI:
         """The body of a chat completion."""
         messages = [{"role": "system", "content": request.system}]
         messages += [{"role": t.role, "content": t.text} for t in request.turns]
-        body: dict[str, Any] = {"model": self._options["model"], "messages": messages, self._limit: request.max_output}
+        body: dict[str, Any] = {"model": self.options["model"], "messages": messages, self._limit: request.max_output}
         if not self._plain:
             shape = {"name": "brief", "strict": True, "schema": dict(request.schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
-        if "temperature" in self._options:
-            body["temperature"] = self._options["temperature"]
+        if "temperature" in self.options:
+            body["temperature"] = self.options["temperature"]
         return body
 
     def send(self, request: Request, seconds: float) -> Answer:
@@ -66,11 +66,11 @@ class OpenAI:
         for _ in range(3):
             try:
                 return self._send(request, until)
-            except self._sdk.BadRequestError as error:
+            except self.sdk.BadRequestError as error:
                 if not self._humbler(str(error.body or error)):
                     raise self._sorted(error) from None
             except Exception as error:
-                if not _is_theirs(error, self._sdk.OpenAIError):
+                if not is_theirs(error, self.sdk.OpenAIError):
                     raise
                 raise self._sorted(error) from None
         raise SummarizeError("the endpoint takes none of our requests (400)", hint="try another model or client")
@@ -98,7 +98,7 @@ class OpenAI:
         return True
 
     def _sorted(self, error: Exception) -> SummarizeError:
-        return sort_out(error, self._sdk, self._key, self._variable, self._options)
+        return sort_out(error, self.sdk, self.key, self.variable, self.options)
 
 
 class Anthropic:
@@ -107,9 +107,9 @@ class Anthropic:
     def __init__(self, options: Mapping[str, Any], key: str, variable: str) -> None:
         import anthropic
 
-        self._sdk = anthropic
-        self._key, self._variable = key, variable
-        self._options = options
+        self.sdk = anthropic
+        self.key, self.variable = key, variable
+        self.options = options
         http = anthropic.DefaultHttpxClient(follow_redirects=False)
         self.client = anthropic.Anthropic(
             api_key=key, base_url=options.get("base_url"), max_retries=0, http_client=http
@@ -125,15 +125,15 @@ class Anthropic:
                 blocks[0] |= kept
             messages.append({"role": turn.role, "content": blocks})
         body = {
-            "model": self._options["model"],
+            "model": self.options["model"],
             "max_tokens": request.max_output,
             "system": [{"type": "text", "text": request.system, **kept}],
             "messages": messages,
             "tools": [{"name": _TOOL, "description": "Hand in the brief.", "input_schema": dict(request.schema)}],
             "tool_choice": {"type": "tool", "name": _TOOL},
         }
-        if "temperature" in self._options:
-            body["temperature"] = self._options["temperature"]
+        if "temperature" in self.options:
+            body["temperature"] = self.options["temperature"]
         return body
 
     def send(self, request: Request, seconds: float) -> Answer:
@@ -144,9 +144,9 @@ class Anthropic:
             with create(**self.body(request), timeout=seconds) as response:
                 return of_message(_json(_read(response.iter_bytes(), until)))
         except Exception as error:
-            if not _is_theirs(error, self._sdk.AnthropicError):
+            if not is_theirs(error, self.sdk.AnthropicError):
                 raise
-            raise sort_out(error, self._sdk, self._key, self._variable, self._options) from None
+            raise sort_out(error, self.sdk, self.key, self.variable, self.options) from None
 
     def close(self) -> None:
         """Close the connections."""
@@ -160,7 +160,7 @@ class Llm:
         import llm
 
         self._llm = llm
-        self._options = options
+        self.options = options
         self._model = llm.get_model(options["model"])
 
     def send(self, request: Request, _seconds: float) -> Answer:
@@ -189,7 +189,7 @@ class Llm:
         """The package keeps no connections."""
 
 
-def _is_theirs(error: Exception, kind: type[Exception]) -> bool:
+def is_theirs(error: Exception, kind: type[Exception]) -> bool:
     """Whether it comes from an SDK, or from the HTTP library below it (answers are read past the SDK)."""
     return isinstance(error, kind) or type(error).__module__.startswith(("httpx", "httpcore"))
 
@@ -218,7 +218,7 @@ def _by_status(error: Any, key: str, variable: str, options: Mapping[str, Any]) 
         )
     if 300 <= status < 400:
         return RefusedError(f"the endpoint sends us elsewhere ({status})", hint="name the new address with --base-url")
-    said = told(_said(error.body), key)
+    said = told(said_in(error.body), key)
     if status in _PASSING and "insufficient_quota" not in str(error.body):
         return busy(f"the endpoint is busy or broken ({status}): {said}", _after(error.response.headers))
     if status in {402, 429}:
@@ -226,7 +226,7 @@ def _by_status(error: Any, key: str, variable: str, options: Mapping[str, Any]) 
     return SummarizeError(f"the endpoint refuses the request ({status}): {said}", hint="try another model")
 
 
-def _said(body: Any) -> str:
+def said_in(body: Any) -> str:
     """The message in an error's body, in the shapes that endpoints use."""
     inner = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(inner, dict):

@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from compressor.errors import ConfigError
+from compressor.summarizers._batches import AnthropicBatches, Batches, OpenAIBatches
 from compressor.summarizers._clients import Anthropic, Client, Llm, OpenAI
 
 OWN: Final = "COMPRESS_API_KEY"
@@ -131,3 +132,17 @@ def _check_llm(options: Mapping[str, Any]) -> None:
         raise ConfigError(
             f"a plug-in of the llm package cannot be loaded: {error}", hint="repair or uninstall it with `llm install`"
         ) from None
+
+
+def batches(options: Mapping[str, Any]) -> Batches:
+    """The batch endpoint of these options.
+
+    Raises:
+        ConfigError: the provider has none that we know.
+    """
+    client = make(options)
+    if isinstance(client, Anthropic):
+        return AnthropicBatches(client)
+    if isinstance(client, OpenAI):
+        return OpenAIBatches(client)
+    raise ConfigError("batch: the llm package has no batches", hint="--summarizer-option client=openai or anthropic")

@@ -222,7 +222,7 @@ class Service:
 
     def _cost(self, given: int, written: int, cached: int = 0) -> float | None:
         price = self.terms.price
-        return None if price is None else price.of(given, written, cached, batch=self.terms.spool is not None)
+        return None if price is None else price.of(given, written, cached, batch=self.terms.batch)
 
     def _reckon(self, requests: Sequence[Request], journal: Journal) -> None:
         """Plan mode: what would be sent; then there is no answer."""

@@ -159,7 +159,6 @@ class Server:
         self.files: dict[str, bytes] = {}
         self.batch_delay = 0
         self.fail_in_batch: Callable[[Asked], bool] = lambda _: False
-        self.on_batch_created: Callable[[], None] = lambda: None
         self.latency = 0.0
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -339,7 +338,6 @@ class _Handler(BaseHTTPRequestHandler):
                 "state": "",
                 "said": said,
             }
-            owner.on_batch_created()
         elif method == "GET" and not name:
             self._json({"object": "list", "data": [self._openai_view(n) for n in owner.batches], "has_more": False})
             return
@@ -387,7 +385,6 @@ class _Handler(BaseHTTPRequestHandler):
             name = f"msgbatch_{len(owner.batches)}"
             asked = [(r["custom_id"], r["params"]) for r in json.loads(raw)["requests"]]
             owner.batches[name] = {"requests": asked, "looks": 0, "state": ""}
-            owner.on_batch_created()
         elif method == "GET" and not name:
             self._json(
                 {
