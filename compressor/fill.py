@@ -2,14 +2,18 @@
 
 An item is worth its full value the first time a kept line holds it and little after that. Lines of a unit
 (a call with its results) that is not in the output yet also pay for bringing it back.
+
+Most lines say nothing that no other line says as well. So only the champions run at first: for each item the line
+that gives most worth per token at the start. The others run when the champions leave room.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from compressor.salience import Salience, Segment
 
@@ -21,8 +25,7 @@ GAP_TOKENS: Final = 1.5
 FOCUS: Final = 4.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(NamedTuple):
     """One kept line: a span of a part; `unit` is -1 if its unit is in the output anyway."""
 
     part: int
@@ -30,6 +33,10 @@ class Pick:
     end: int
     unit: int
     cost: float
+
+
+#: A line is taken when it is worth this share of what it was thought to be, or of what the next one may be.
+CLOSE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,100 +62,138 @@ class Field:
     allowed: Mapping[int, Sequence[tuple[int, int]]]
 
 
-def picks(field: Field, room: float, active: set[int]) -> Iterator[Pick]:
-    """Yield lines in the order of their worth, until `room` tokens are spent.
-
-    Args:
-        active: units that forced lines have brought back already.
-    """
-    race = _Race(field, active)
-    while room > 0 and (pick := race.next()) is not None:
-        room -= pick.cost
+def picks(field: Field) -> Iterator[Pick]:
+    """Yield lines in the order of their worth; the order is worked out as far as it is asked for."""
+    race = _Race(field)
+    while (pick := race.next()) is not None:
         yield pick
 
 
 class _Race:
     """A lazy-greedy race: worth only falls as items get held, and is worked out again when a line comes up."""
 
-    def __init__(self, field: Field, active: set[int]) -> None:
+    def __init__(self, field: Field) -> None:
         self._field = field
-        self._active = active
+        #: units that picked lines have brought back
+        self._active: set[int] = set()
         self._value = dict(field.salience.value)
         for item in field.held:
             self._value[item] *= AGAIN
-        self._lines: list[tuple[int, Segment]] = []
-        self._cost: list[float] = []
+        # by line: what it is, its part, and what it costs as things stand (below 0: it is out of the race)
+        self._lines: list[Segment] = []
+        self._part: list[int] = []
+        self._price: list[float] = []
         self._bonus: set[int] = set()
-        self._of_unit: dict[int, list[int]] = {}
         self._said: set[str] = set()
-        self._queue: list[tuple[float, int]] = []
+        self._of_unit: dict[int, list[int]] = {}
+        # by item the best density of a line and that line; what is held anyway needs no champion
+        self._best: dict[str, float] = dict.fromkeys(field.held, math.inf)
+        self._champion: dict[str, int] = {}
         for part in field.texts:
             self._enter(part)
+        self._queue = list({(-self._best[item], number) for item, number in self._champion.items()})
         heapq.heapify(self._queue)
+        self._running = set(self._champion.values())
+        self._gather(self._running)
 
     def _enter(self, part: int) -> None:
-        field = self._field
-        unit, rate = field.unit[part], field.rate[part]
-        allowed = field.allowed.get(part)
-        focus, text = field.salience.focus, field.texts[part]
-        entry = 0.0 if unit < 0 or unit in self._active else field.entry[unit]
-        value = self._value.__getitem__
-        number = first = len(self._lines)
-        for segment in field.salience.segments.get(part, ()):
-            start, end, items = segment
-            if allowed is not None and not any(a <= start and end <= b for a, b in allowed):
+        """Note the lines of a part, and for which items they are the champions so far."""
+        segments = self._segments(part)
+        price = self._prices(part, segments)
+        first = len(self._lines)
+        self._lines += segments
+        self._part += [part] * len(segments)
+        self._price += price
+        value, best, champion = self._value, self._best, self._champion
+        for number, (_, _, items) in enumerate(segments, first):
+            if len(items) == 1 and not self._bonus:  # most lines
+                item = items[0]
+                density = value[item] / self._price[number]
+                if density > best.get(item, 0.0):
+                    best[item], champion[item] = density, number
                 continue
-            cost = (end - start) * rate + GAP_TOKENS
-            worth = sum(map(value, items))
-            if focus is not None and focus(text[start:end]):
-                self._bonus.add(number)
-                worth = (worth + 1.0) * FOCUS
-            self._lines.append((part, segment))
-            self._cost.append(cost)
-            self._queue.append((-worth / (cost + entry), number))
-            number += 1
-        if unit >= 0:
-            self._of_unit.setdefault(unit, []).extend(range(first, number))
+            density = self._density(number)
+            for item in items:
+                if density > best.get(item, 0.0):
+                    best[item], champion[item] = density, number
+
+    def _segments(self, part: int) -> Sequence[Segment]:
+        """The lines of a part that may be picked; notes which of them match the focus."""
+        segments = self._field.salience.segments.get(part, ())
+        allowed, focus = self._field.allowed.get(part), self._field.salience.focus
+        if allowed is not None:
+            segments = [s for s in segments if any(a <= s[0] and s[1] <= b for a, b in allowed)]
+        if focus is not None:
+            text = self._field.texts[part]
+            self._bonus.update(n for n, (a, b, _) in enumerate(segments, len(self._lines)) if focus(text[a:b]))
+        return segments
+
+    def _prices(self, part: int, segments: Sequence[Segment]) -> list[float]:
+        rate, fee = self._field.rate[part], GAP_TOKENS + self._entry(self._field.unit[part])
+        return [(end - start) * rate + fee for start, end, _ in segments]
+
+    def _gather(self, numbers: Iterable[int]) -> None:
+        """Know which lines get cheaper when a unit comes back."""
+        units = self._field.unit
+        for number in numbers:
+            unit = units[self._part[number]]
+            if unit >= 0 and unit not in self._active:
+                self._of_unit.setdefault(unit, []).append(number)
+
+    def _run_all(self) -> bool:
+        """Let the lines run that are nobody's champions; False: they do already."""
+        rest = [n for n in range(len(self._lines)) if n not in self._running]
+        for number in rest:
+            unit = self._field.unit[self._part[number]]
+            if unit in self._active:
+                self._price[number] -= self._field.entry[unit]
+        self._gather(rest)
+        self._running.update(rest)
+        self._queue += [(-self._density(number), number) for number in rest]
+        heapq.heapify(self._queue)
+        return bool(rest)
 
     def _density(self, number: int) -> float:
-        part, segment = self._lines[number]
-        worth = sum(map(self._value.__getitem__, segment[2]))
+        items = self._lines[number][2]
+        worth = self._value[items[0]] if len(items) == 1 else sum(map(self._value.__getitem__, items))
         if number in self._bonus:
             worth = (worth + 1.0) * FOCUS
-        return worth / (self._cost[number] + self._entry(self._field.unit[part]))
+        return worth / self._price[number]
 
     def _entry(self, unit: int) -> float:
         return 0.0 if unit < 0 or unit in self._active else self._field.entry[unit]
 
     def next(self) -> Pick | None:
-        queue = self._queue
-        while queue:
+        queue, price, density_of = self._queue, self._price, self._density
+        while queue or self._run_all():
             was, number = heapq.heappop(queue)
-            if self._cost[number] < 0:  # taken
+            if price[number] < 0:
                 continue
-            density = self._density(number)
-            if density < -was * 0.999 and queue and density < -queue[0][0] * 0.999:
+            density = density_of(number)
+            if density < -was * CLOSE and queue and density < -queue[0][0] * CLOSE:
                 heapq.heappush(queue, (-density, number))
                 continue
-            part, (start, end, _) = self._lines[number]
+            part, (start, end, _) = self._part[number], self._lines[number]
             line = self._field.texts[part][start:end].strip()
             if line in self._said:  # the same words again are worth nothing
-                self._cost[number] = -1.0
+                price[number] = -1.0
                 continue
             self._said.add(line)
             return self._take(number)
         return None
 
     def _take(self, number: int) -> Pick:
-        part, (start, end, items) = self._lines[number]
+        part, (start, end, items) = self._part[number], self._lines[number]
         unit = self._field.unit[part]
-        pick = Pick(part, start, end, unit, self._cost[number] + self._entry(unit))
-        self._cost[number] = -1.0
+        pick = Pick(part, start, end, unit, self._price[number])
+        self._price[number] = -1.0
         for item in items:
             self._value[item] *= AGAIN
         if unit >= 0 and unit not in self._active:
             self._active.add(unit)
-            for other in self._of_unit[unit]:  # their lines are cheaper now
-                if self._cost[other] >= 0:
+            entry = self._field.entry[unit]
+            for other in self._of_unit.pop(unit):  # their lines are cheaper now
+                if self._price[other] >= 0:
+                    self._price[other] -= entry
                     heapq.heappush(self._queue, (-self._density(other), other))
         return pick

@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from typing import Final
 
 from compressor.brief import Entry
@@ -133,8 +132,9 @@ class Plan:
         ]
         self._fixed = float(sum(n for i, n in enumerate(self._of_message) if i not in self._gone_messages))
         self._open_up()
-        self._picked = self._race()
-        self._spent = [0.0, *accumulate(p.cost for p in self._picked)]
+        self._lines = self._race()
+        self._picked: list[Pick] = []
+        self._spent = [0.0]
 
     # -- open ---------------------------------------------------------------------------------------------
 
@@ -278,12 +278,19 @@ class Plan:
 
     # -- fill ---------------------------------------------------------------------------------------------
 
-    def _race(self) -> list[Pick]:
-        """The lines worth keeping, in order of worth: somewhat more of them than there is room for."""
+    def _pick(self, room: float) -> None:
+        """Pick the lines worth keeping in order of worth: somewhat more of them than there is room for."""
+        enough = max(0.0, room - self._fixed) * 1.2 + 200
+        while self._spent[-1] < enough and (pick := next(self._lines, None)) is not None:
+            self._picked.append(pick)
+            self._spent.append(self._spent[-1] + pick.cost)
+
+    def _race(self) -> Iterator[Pick]:
+        """The lines worth keeping, in order of worth."""
         q = self._q
         compete = [o for o, x in self._opened.items() if x.competes]
         if not compete:
-            return []
+            return iter(())
         parts = q.session.parts
         units = {o: q.layers.units[parts[o].message] for o in compete}
         field = Field(
@@ -299,7 +306,7 @@ class Plan:
                 if o in q.layers.pasted or self._opened[o].edit.spans
             },
         )
-        return list(picks(field, max(0.0, q.target - self._fixed) * 1.2 + 200, set()))
+        return picks(field)
 
     def _entry(self, unit: int) -> float:
         """Tokens that bringing a unit back costs, before any of its lines."""
@@ -334,6 +341,7 @@ class Plan:
 
         Estimated costs say how many lines that is; exact counts correct the estimate, a few times at most.
         """
+        self._pick(room)
         low, high = 0, len(self._picked)
         scale, best = 1.0, None
         for _ in range(_TRIES):
@@ -354,6 +362,7 @@ class Plan:
 
     def leaving(self, room: int) -> frozenset[int]:
         """About which messages a settled plan will drop or shorten: what a brief must tell of."""
+        self._pick(room)
         lines = self._affordable(room, 1.0)
         back = self._back(self._picked[:lines])
         dropped = {i for u in self._released - back for i in self._q.layers.members[u]} | set(self._gone_messages)

@@ -21,7 +21,8 @@ from compressor.model import VISIBLE, Message, Origin, Session
 #: Longest stretch that is kept or left out as one: a line, or a piece of a longer line, in characters.
 SEGMENT: Final = 220
 
-_TOKEN: Final = re.compile(r"[^\s\"'<>()\[\]{},;|`=*]{3,}")
+#: What parts tokens besides white space, as bytes: they are all ASCII, so that they can be replaced in UTF-8 at once.
+_PARTING: Final = bytes.maketrans(b"\"'<>()[]{},;|`=*", b" " * 16)
 _BLOB: Final = re.compile(r"[A-Za-z0-9+/_-]{160}")
 _ITEM: Final = re.compile(
     r"""
@@ -49,6 +50,9 @@ _DIGITS: Final = re.compile(r"[0-9a-f]{6,}|\d+")
 _SAME_MAKE: Final = 4
 _CHEAP: Final = 0.1
 
+#: The number that a reading tool puts before each line of a file: it is the line's place, no word of anybody.
+_LINE_NUMBER: Final = re.compile(r"^ *\d+→", re.MULTILINE)
+
 #: Longest whitespace-free run that can hold items; what is longer is an encoding of something.
 _LONGEST: Final = 300
 
@@ -71,11 +75,20 @@ class _Known(dict[str, tuple[str, ...]]):
     """The items of each token met so far."""
 
     def __missing__(self, token: str) -> tuple[str, ...]:
+        if len(self) >= _REMEMBERED:
+            self.clear()
         found = self[token] = _classify(token)
         return found
 
 
+#: Sessions of one project speak of the same things: tokens are remembered from one to the next, this many at most.
+_REMEMBERED: Final = 200_000
+_TOKENS: Final = _Known()
+
+
 def _classify(token: str) -> tuple[str, ...]:
+    if len(token) < 3 or token.isalpha() and token.islower():
+        return ()
     if _PLAIN.fullmatch(token):
         pattern = _CAMEL
         if token.islower() or token[1:].islower():
@@ -91,33 +104,39 @@ class Scanner:
     """Finds segments and items; each distinct line and each distinct token is looked at once."""
 
     def __init__(self) -> None:
-        self._tokens = _Known()
         self._lines: dict[str, tuple[str, ...]] = {}
 
     def segments(self, text: str) -> list[Segment]:
         """The segments of a text that hold items, in order. Linear in the text, whatever it is."""
         out: list[Segment] = []
-        known = self._lines.get
+        lines = self._lines
+        known = lines.get
         start = 0
-        for line in text.split("\n"):
+        # character by character the same text, with spaces for all that parts tokens
+        parted = text.encode("utf-8", "surrogatepass").translate(_PARTING).decode("utf-8", "surrogatepass")
+        if "→" in text:
+            parted = _LINE_NUMBER.sub(lambda m: " " * len(m[0]), parted)
+        for line in parted.split("\n"):
             size = len(line)
             if size <= SEGMENT:
                 found = known(line)
                 if found is None:
-                    found = self._lines[line] = self.items(line)
+                    found = lines[line] = _items(line)
                 if found:
                     out.append((start, start + size, found))
             else:
-                out += [(start + a, start + b, i) for a, b in _pieces(line) if (i := self.items(line[a:b]))]
+                whole = text[start : start + size]
+                out += [(start + a, start + b, i) for a, b in _pieces(whole) if (i := _items(line[a:b]))]
             start += size + 1
         return out
 
-    def items(self, text: str) -> tuple[str, ...]:
-        """The hard items of a short text, in order, each once."""
-        hits = list(filter(None, map(self._tokens.__getitem__, _TOKEN.findall(text))))
-        if len(hits) <= 1:
-            return hits[0] if hits else ()
-        return tuple(dict.fromkeys(chain.from_iterable(hits)))
+
+def _items(parted: str) -> tuple[str, ...]:
+    """The hard items of a short text, in order, each once."""
+    hits = list(filter(None, map(_TOKENS.__getitem__, parted.split())))
+    if len(hits) <= 1:
+        return hits[0] if hits else ()
+    return tuple(dict.fromkeys(chain.from_iterable(hits)))
 
 
 def _pieces(line: str) -> Iterable[tuple[int, int]]:
