@@ -154,8 +154,8 @@ class Compared:
 
     @cached_property
     def tools(self) -> frozenset[str]:
-        """The names of the tools that the original calls, in lower case."""
-        return frozenset(call.name.lower() for call in self.original.calls)
+        """The names of the tools that the original has calls or results of, in lower case."""
+        return frozenset(p.name.lower() for p in self.original.parts if p.name)
 
     @cached_property
     def original_bare(self) -> str:

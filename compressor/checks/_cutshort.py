@@ -19,7 +19,7 @@ _NAMES: Final = frozenset({"path", "file", "url", "uuid", "hash", "ticket", "cod
 def cut_of(item: Item, compared: Compared) -> str | None:
     """The whole item of the original that begins (or ends) with this one, or None."""
     word = item.text
-    if item.kind not in _NAMES or len(word) < _LEAST or _stands_whole(word, compared.original_text):
+    if item.kind not in _NAMES or len(word) < _LEAST or _stands_whole(item, compared.original_text):
         return None
     return _whole(word, compared.original_text)
 
@@ -50,13 +50,15 @@ def _is_alone(word: str, text: str) -> bool:
     return False
 
 
-def _stands_whole(word: str, text: str) -> bool:
+def _stands_whole(item: Item, text: str) -> bool:
     """Whether the word stands somewhere with no letter, digit or joint of a name on either side."""
+    word = item.text
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
-        is_range = text[max(0, at - 2) : at] == ".."
-        if (is_range or not _JOINED.match(text[at - 1 : at])) and not _goes_on(text, end):
+        # an address begins with its scheme, whatever it is written behind; a range joins two names
+        is_free = item.kind == "url" or text[max(0, at - 2) : at] == ".."
+        if (is_free or not _JOINED.match(text[at - 1 : at])) and not _goes_on(text, end):
             return True
         at = text.find(word, at + 1)
     return False

@@ -12,7 +12,7 @@ from compressor.guards.entities import technical
 _ITEM: Final = re.compile(
     rf"""
   (?P<url>(?:https?|ftp|ssh|git|postgres(?:ql)?|redis|mongodb|s3|file)://[^\s"'<>)\]`，。；、{CJK}]{{3,400}})
-| (?P<mail>[\w.+-]{{1,64}}@[\w-]{{1,64}}(?:\.[\w-]{{2,64}})+)
+| (?P<mail>[\w.+-]{{1,64}}@[\w-]{{1,64}}(?:\.[\w-]{{1,64}})*\.[A-Za-z]{{2,24}}(?![\w.-]))
 | (?P<path>(?<![\w/.~-])(?:(?:~|\.{{1,2}})?/(?=[\w.@-])|[\w.@+-]+/(?=[\w.@*-]))(?:[\w.@+*-]+/)*[\w.@+*-]*[\w*])
 | (?P<file>(?<![\w./-])[\w-]+(?:\.[\w-]+)*\.(?:py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|zsh
     |json|jsonl|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|csv|tsv|sql|html?|css|scss|xml|proto|log|ipynb|parquet|db|sqlite|png|jpe?g

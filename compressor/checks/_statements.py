@@ -35,6 +35,7 @@ class Statement:
 
     Attributes:
         prose: it is a sentence, not a line of code, output or a list of names.
+        parent: the statement of which it is a clause.
     """
 
     message: Message
@@ -42,6 +43,7 @@ class Statement:
     start: int
     end: int
     prose: bool = True
+    parent: Statement | None = None
 
     @cached_property
     def text(self) -> str:
@@ -78,7 +80,7 @@ def pieces(statement: Statement) -> list[Statement]:
     start = 0
     for a, b in (*borders, (len(text), len(text))):
         part = Statement(
-            statement.message, statement.part, statement.start + start, statement.start + a, statement.prose
+            statement.message, statement.part, statement.start + start, statement.start + a, statement.prose, statement
         )
         if a > start and len(part.bag) >= _LEAST:
             out.append(part)

@@ -26,6 +26,8 @@ _OPPOSED: Final = 0.55
 #: A plain negated fact may be true at one time and not at another: only like statements contradict each other.
 _FACT: Final = 0.60
 _LEAST: Final = 2
+#: A sentence with so much of a clause's words tells the clause, whatever one of its own clauses says alone.
+_WHOLE: Final = 0.8
 #: "A, not B" says less than that B is not so.
 _CONTRAST: Final = re.compile(r"[,，]\s*(?:not|不是)\s?|而不是|而非", re.IGNORECASE)
 _STAYS: Final = re.compile(
@@ -38,6 +40,10 @@ _CHANGES: Final = re.compile(
 )
 #: "No X" tells of a state as often as it forbids.
 _NOTHING: Final = frozenset({"no", "none", "nothing", "without", "无", "没有"})
+_AFTER: Final = re.compile(
+    r"\b(?:because|since|so that|so|unless|until|if|when|whenever|rather than|instead of)\b|因为|除非|如果|以便|以免",
+    re.IGNORECASE,
+)
 #: Words of refusing deny without a negation.
 _REFUSED: Final = re.compile(
     r"\b(?:reject|refus|declin|avoid|against|abandon|forbid|forbade|prohibit|fail|drop)\w*\b|拒绝|放弃|否决|避免|禁止|失败",
@@ -84,7 +90,7 @@ def _orders(compared: Compared) -> list[tuple[Statement, frozenset[str]]]:
 
 def contradiction(pair: Pair, compared: Compared) -> tuple[str, str] | None:
     """The words of both sides that contradict each other, or None."""
-    if not pair.old.prose or not is_speech(pair.old.message):
+    if not pair.old.prose or not is_speech(pair.old.message) or _is_told_whole(pair):
         return None
     for clause in pair.old.clauses:
         if _denied(clause, pair.old, pair.new, pair, compared):
@@ -98,6 +104,12 @@ def contradiction(pair: Pair, compared: Compared) -> tuple[str, str] | None:
     return opposed(pair) if is_alike else None
 
 
+def _denied_words(text: str, cue: str) -> frozenset[str]:
+    """What the cue denies: the words behind it, up to a condition or a reason."""
+    at = text.lower().find(cue.split(" ", maxsplit=1)[0])
+    return bag(_AFTER.split(text[max(at, 0) + len(cue) :], maxsplit=1)[0])
+
+
 def _touches(pair: Pair, compared: Compared) -> bool:
     """Whether the output changes what is to stay as it is."""
     if not _is_order(pair) or not _STAYS.search(pair.old.text) or _STAYS.search(pair.new.text):
@@ -105,6 +117,18 @@ def _touches(pair: Pair, compared: Compared) -> bool:
     if any(c.polarity == "-" for c in pair.new.clauses) or not _CHANGES.search(pair.new.text):
         return False
     return compared.is_rare(pair.new.bag & pair.old.bag)
+
+
+def _is_told_whole(pair: Pair) -> bool:
+    """Whether the output's clause is a piece of a sentence that says all that the original does."""
+    whole = pair.new.parent
+    if whole is None:
+        return False
+    text = bare(whole.text)
+    theirs = [pair.old.text, *(pair.old.text[c.start : c.end] for c in pair.old.clauses)]
+    return any(bare(t) in text for t in theirs) or (
+        pair.old.parent is not None and bare(pair.old.parent.text) in text
+    )  # fmt: skip
 
 
 def _is_order(pair: Pair) -> bool:
@@ -119,8 +143,12 @@ def _affirms(pair: Pair, compared: Compared) -> bool:
         return False
     for clause in pair.old.clauses:
         text = pair.old.text[clause.start : clause.end]
-        if clause.polarity == "-" and not _CONTRAST.search(text) and pair.new.bag <= bag(text):
-            return compared.is_rare(pair.new.bag)
+        words = bag(text)
+        is_part = pair.new.bag <= words and len(pair.new.bag & _denied_words(text, clause.cue)) * 3 >= len(pair.new.bag)
+        if clause.polarity == "-" and is_part and not _CONTRAST.search(text):
+            whole = pair.new.parent
+            if whole is None or covered(words, whole.bag, compared) < _WHOLE:
+                return compared.is_rare(pair.new.bag)
     return False
 
 

@@ -32,6 +32,9 @@ _AFFIRMED: Final = re.compile(
     r"|已经?|完成?了|好了|完了|过了|完毕",
     re.IGNORECASE,
 )
+_WHEN: Final = re.compile(
+    r"\b(?:after|until|till|when|once|if|before|unless|whether|that)\b[^.;]{0,20}$|等到?|如果|直到|一旦", re.IGNORECASE
+)
 #: So much of what a statement says is the point.
 _ABOUT, _WHOLLY = 0.5, 0.9
 _ALL_DONE: Final = re.compile(
@@ -132,7 +135,8 @@ def _nothing_left(compared: Compared) -> Iterator[Finding]:
         return
     message, text = open_points[-1]
     for statement in compared.claims:
-        if _ALL_DONE.search(statement.text):
+        told = _ALL_DONE.search(statement.text)
+        if told and not _WHEN.search(statement.text[: told.start()]):
             reads = f'what is still to do ("{shown(text)}", {where(message)}) is told as done: {shown(statement.text)}'
             yield error(reads, text, compared.place(statement))
 

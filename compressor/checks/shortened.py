@@ -27,7 +27,7 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
 def _all(compared: Compared) -> Iterator[Finding]:
     for statement in compared.new:
         for item in items(statement.text):
-            around = statement.text[max(0, item.start - 1) : item.start] + statement.text[item.end : item.end + 1]
+            around = statement.text[max(0, item.start - 1) : item.start] + statement.text[item.end : item.end + 2]
             if any(c in _TEMPLATE for c in around):
                 continue
             if compared.cites(statement, item.text):
