@@ -162,10 +162,11 @@ def _blocks(build: Builder, at: PathSteps, content: Any) -> None:
         if isinstance(block, str):
             build.text((*at, i), block)
         elif isinstance(block, dict):
-            _block(build, (*at, i), block)
+            put_block(build, (*at, i), block)
 
 
-def _block(build: Builder, at: PathSteps, block: dict[str, Any]) -> None:
+def put_block(build: Builder, at: PathSteps, block: dict[str, Any]) -> None:
+    """Put one content block into the builder."""
     kind = word(block, "type")
     if kind == "text" and isinstance(block.get("text"), str):
         build.text((*at, "text"), block["text"])

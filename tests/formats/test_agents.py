@@ -13,7 +13,8 @@ from compressor import plugins
 from compressor.formats._records import Source
 from compressor.reading import detect, open_source
 
-NAMES = ("copilot-cli", "opencode", "pi", "qwen-code")
+NAMES = ("copilot-cli", "opencode", "pi", "qwen-code", "roo")
+NAMED = ("copilot-cli", "opencode", "pi", "qwen-code")
 TREES = ("copilot-cli", "pi", "qwen-code")
 CASES = [pytest.param(n, *c.values, id=f"{n}-{c.id}") for n in NAMES for c in agent_cases.cases(n)]
 FILES = [pytest.param(n, p, id=f"{n}-{laws.name(p)}") for n in NAMES for p in agent_cases.files(n)]
@@ -34,9 +35,9 @@ def test_keeps_the_laws(name: str, path: Path):
     assert laws.invalid(transcript) == set()
     for new_id in ("", "7b1c2a1e-5a52-4a0e-9c51-0d7a4f3c9e11"):
         out = laws.assert_compacted(transcript, laws.compaction(session, new_id=new_id))
-        assert (out.sessions[0].id == session.id) is (not new_id)
+        assert (out.sessions[0].id == session.id) is (not new_id or name not in NAMED)
         assert laws.invalid(out) == set()
-        assert bytes(out.raw).endswith(b"\n") or name == "opencode"
+        assert bytes(out.raw).endswith(b"\n") or name not in TREES
 
 
 GROWTH = {
@@ -124,7 +125,7 @@ def test_an_export_grown_by_its_tool_is_joined():
     assert not [f for f in module.check(module.read(Source("joined", joined), {})) if f.check == "E12"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMED)
 def test_says_how_to_resume(name: str):
     path = next((laws.FIXTURES / name).glob("lanternlog.*"))
     transcript = laws.load(path)
