@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -43,6 +43,7 @@ class Published:
         trigger: who asked: `run`, `nightly`, `api`, or what a hook says.
         options: digest of everything that decided the output.
         redacted: how many secrets were replaced in what is called the original; -1: redaction was not asked for.
+        attached: archive key of each file that its tool keeps beside the session, by path.
     """
 
     source: str
@@ -53,6 +54,7 @@ class Published:
     options: str
     model: str = ""
     redacted: int = -1
+    attached: Mapping[str, str] = field(default_factory=dict)
 
 
 def record(r: SessionResult, position: int, p: Published) -> dict[str, Any]:
@@ -72,6 +74,7 @@ def record(r: SessionResult, position: int, p: Published) -> dict[str, Any]:
         "reason": r.reason,
         "generation": r.generation,
         "original": {"sha256": p.original, "bytes": p.size, "redacted": p.redacted},
+        "attached": dict(p.attached),
         "result": {"sha256": p.result, "bytes": r.bytes_after},
         "tokens": {
             "whole_before": r.whole_before,
@@ -157,8 +160,8 @@ class Audit:
         ]
 
     def needed(self) -> frozenset[str]:
-        """The keys of all originals that a record names."""
-        return frozenset(str(r["original"]["sha256"]) for r in self.records())
+        """The keys of all originals that a record names, those of attached files included."""
+        return frozenset(str(k) for r in self.records() for k in (r["original"]["sha256"], *r["attached"].values()))
 
     def verify(self) -> Iterator[Fault]:
         """What is wrong with the chain, and what it names and the archive does not hold."""
@@ -167,10 +170,11 @@ class Audit:
         for line in self._chain.lines():
             last = line.number
             try:
-                key = str(line.data()["original"]["sha256"])
-            except (ValueError, KeyError, TypeError):
+                r = line.data()
+                named = [str(r["original"]["sha256"]), *map(str, r["attached"].values())]
+            except (ValueError, KeyError, TypeError, AttributeError):
                 continue  # the chain has said so
-            if not self._store.has(key):
+            for key in (k for k in named if not self._store.has(k)):
                 yield Fault(line.number, line.offset, f"the archive does not hold the original {key[:12]}…")
         known = self._store.index.one("SELECT coalesce(max(number), 0) FROM records")
         if known is not None and known[0] > last:

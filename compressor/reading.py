@@ -79,6 +79,19 @@ def open_source(path: str | Path) -> Source:
         ) from error
 
 
+def read_bytes(path: Path) -> Source:
+    """The bytes of a file as they are, packed or not.
+
+    Raises:
+        ReadError: it cannot be opened.
+    """
+    try:
+        return Source(str(path), path.read_bytes())
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ReadError(f"cannot be opened: {reason}", at=Location(str(path))) from error
+
+
 def _refuse_odd(name: str, mode: int) -> None:
     """Opening a pipe that nobody writes to waits for ever; the shell's own (`<(…)`) are written to."""
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or name.startswith(("/dev/fd/", "/dev/stdin", "/proc/")):

@@ -12,16 +12,18 @@ import atexit
 import hashlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from compressor import audit, disk, plugins
 from compressor.archive import Store, state
-from compressor.errors import Location, WriteError
+from compressor.errors import Location, ReadError, WriteError
+from compressor.reading import read_bytes
+from compressor.redact import redacted
 from compressor.result import SessionResult
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ def publish(outcome: FileOutcome, output: Path | None, settings: Settings) -> tu
     _write(output, outcome, data, digest)
     results = tuple(_told(r, outcome, output, keys) for r in outcome.results)
     if keys:
-        _record(store, outcome, results, settings, keys[-1], digest)
+        attached = dict(_attach(store, Path(outcome.transcript.path), settings))
+        _record(store, outcome, results, _Archived(keys[-1], digest, attached), settings)
         given = bytes.fromhex(keys[0])
         said = [brief(r) for r in results]
         state.mark(store.index, outcome.transcript.path, state.Done(given, settings.digest, str(output), digest, said))
@@ -84,18 +87,44 @@ def _told(r: SessionResult, outcome: FileOutcome, output: Path, keys: Sequence[s
     return replace(r, output=str(output), resume=resume, archive=r.archive or (keys[-1] if keys else ""))
 
 
+@dataclass(frozen=True, slots=True)
+class _Archived:
+    """What of a file is in the archive: its original, the digest of its output, and the files that belong to it."""
+
+    key: str
+    result: bytes
+    attached: Mapping[str, str]
+
+
+def _attach(store: Store, source: Path, settings: Settings) -> Iterator[tuple[str, str]]:
+    """Archive what a tool keeps beside a session, in the folder of the same name: sub-agents, long results.
+
+    Raises:
+        ArchiveError: it could not be archived.
+    """
+    folder = source.with_suffix("")
+    if folder == source or not folder.is_dir():
+        return
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        with suppress(ReadError):  # gone, or locked: it has a verdict of its own where it is an input
+            yield str(path.absolute()), store.put(redacted(read_bytes(path), settings)[0].raw)
+
+
 def _record(
-    store: Store, outcome: FileOutcome, results: Sequence[SessionResult], settings: Settings, key: str, digest: bytes
+    store: Store, outcome: FileOutcome, results: Sequence[SessionResult], kept: _Archived, settings: Settings
 ) -> None:
     shared = audit.Published(
         source=outcome.transcript.path,
-        original=key,
+        original=kept.key,
         size=len(outcome.originals[-1]),
-        result=digest.hex(),
+        result=kept.result.hex(),
         trigger=settings.trigger,
         options=settings.digest,
         model=str(settings.summarizer_options.get("model", "")),
         redacted=outcome.redacted,
+        attached=kept.attached,
     )
     audit.Audit(store).append(audit.record(r, i, shared) for i, r in enumerate(results))
 

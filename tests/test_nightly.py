@@ -402,10 +402,15 @@ def test_sub_agents_belong_to_their_session(cli: Cli, logs: Path) -> None:
     agents = logs / "app" / "one" / "subagents"
     agents.mkdir(parents=True)
     (agents / "agent-1.jsonl").write_bytes(SMALL)
+    (agents.parent / "result.txt").write_bytes(b"\x00 a long result \xff")
 
     cli(*NIGHT)
 
     assert parent_of(agents / "agent-1.jsonl") == "one"
+    record = next(r for r in Audit(Store(Path("vault"))).records() if r["source"].endswith("one.jsonl"))
+    kept = {Path(p).name: Archive("vault").data(key) for p, key in record["attached"].items()}
+    assert kept == {"agent-1.jsonl": SMALL, "result.txt": b"\x00 a long result \xff"}
+    assert "0 originals" in cli("archive", "prune", "vault", "--unreferenced").out
     assert by_name()["agent-1.jsonl"]["parent"] == "one"
     assert by_name()["one.jsonl"]["parent"] == ""
 
