@@ -41,6 +41,8 @@ SHORT: Final = 100
 SHORT_ARGUMENT: Final = 240
 #: Share of the target that what stays whole leaves free for single lines.
 LINES: Final = 0.65
+#: When what must stay takes more than this share of the room, older conclusions are shortened too.
+FULL: Final = 0.8
 #: Tokens of a placeholder's first line.
 HEADER: Final = 12.0
 #: Tokens of an excerpt's label in the brief.
@@ -93,12 +95,14 @@ class Outcome:
         dropped: indexes of the messages that go.
         tokens: of the output's parts, brief apart.
         excerpts: lines kept of units that left, for the brief to show; their tokens are in `tokens`.
+        lines: how many of the lines worth keeping it keeps.
     """
 
     texts: Mapping[int, str]
     dropped: frozenset[int]
     tokens: int
     excerpts: tuple[Entry, ...] = ()
+    lines: int = 0
 
 
 @dataclass(slots=True)
@@ -174,7 +178,7 @@ class Plan:
         # context that the harness keeps elsewhere goes before anything that stands nowhere else
         context = [e for e in by_loss[Loss.HARD] if self._is_regainable(e.part)]
         self._open_all(context, room * (1 - LINES), last=True)
-        self._open_all(by_loss[Loss.HARD], room, last=True)
+        self._open_all(by_loss[Loss.HARD], room * FULL, last=True)
 
     def _open_all(self, edits: Sequence[Edit], enough: float, *, last: bool) -> None:
         for edit in edits:
@@ -392,7 +396,7 @@ class Plan:
         excerpts = tuple(self._excerpts(sorted({p.unit for p in chosen} & leaving), spans))
         tokens = sum(n for i, n in enumerate(self._of_message) if i not in dropped)
         tokens += sum(self._q.count(f"- {e.text} [{', '.join(e.sources)}]\n") for e in excerpts) - saved
-        return Outcome(texts, frozenset(dropped), tokens, excerpts)
+        return Outcome(texts, frozenset(dropped), tokens, excerpts, lines)
 
     def _comes_back(self, unit: int, tokens: float) -> bool:
         """Whether the kept lines of a unit are worth the call around them; else they stand in the brief."""
@@ -472,6 +476,22 @@ class Plan:
                     told = edit.action is Action.CLEAR and edit.placeholder
                     reason = told or "shortened to the lines worth keeping"
                     yield Dropped(m.id, m.line, q.layers.layer[p.ordinal].value, reason, left, edit.rule)
+
+    def kept(self, outcome: Outcome) -> set[str]:
+        """The hard items that stand in the output, brief apart: of whole parts, of facts' lines, of picked lines."""
+        q = self._q
+        held = {item for pick in self._picked[: outcome.lines] for item in pick.items}
+        for m in q.session.messages:
+            if m.index in outcome.dropped:
+                continue
+            for p in m.parts:
+                segments = q.salience.segments.get(p.ordinal, ())
+                if p.ordinal in outcome.texts:
+                    forced = self._opened[p.ordinal].forced
+                    segments = [s for s in segments if any(a <= s[0] and s[1] <= b for a, b in forced)]
+                for _, _, items in segments:
+                    held.update(items)
+        return held
 
     def _gone_message(self, m: Message) -> Dropped:
         q = self._q
