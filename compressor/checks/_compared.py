@@ -94,6 +94,14 @@ class Compared:
             [s for m, p in visible(self.output, live=True) for s in cut(m, p)],
         )
 
+    def told(self, words: frozenset[str], most: int = 6) -> Sequence[tuple[float, Statement]]:
+        """Where the output speaks of these words; in an output of our own only what is said counts."""
+        return self._output_lines.near(words, most) if self.comparison.ours else self.output_index.near(words, most)
+
+    @cached_property
+    def _output_lines(self) -> Lines:
+        return Lines(self.output)
+
     @cached_property
     def new_parts(self) -> list[Part]:
         """Texts that somebody wrote for the output; an edited request, pin or result has a check of its own."""

@@ -31,6 +31,8 @@ _SURE: Final = 0.80
 _SURER: Final = 0.40
 _TIGHT: Final = 0.70
 _NAMED: Final = frozenset({"number", "name", "path", "id", "url"})
+#: Names that code writes in any order: a brief of our own, cut from its sources, is not searched for exchanged ones.
+_LOOSE: Final = frozenset({"symbol", "flag"})
 _LEAST_WORDS: Final = 2
 
 
@@ -92,10 +94,11 @@ def _is_other_count(found: Replaced, compared: Compared) -> bool:
 def _of(statement: Statement, compared: Compared) -> Iterator[Replaced]:
     names = known_names(compared)
     mine = mentions(statement, names)
-    if not mine:
+    judged = [m for m in mine if m.family not in _LOOSE or not compared.comparison.ours]
+    if not judged:
         return
     whole = _near(_words(statement, mine), statement, names, compared)
-    for mention in mine:
+    for mention in judged:
         clause = frozenset(w for side in around(mention) for w in side) - {t[2] for t in own(mention)}
         theirs = {id(o): (n, o, others) for n, o, others in whole}
         for n, o, others in _near(clause, statement, names, compared):

@@ -27,8 +27,8 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
     for fact in comparison.facts:
         if _stands(fact, compared):
             continue
-        again = retold(fact, compared)
-        if again is None or comparison.ours and fact.mode is Mode.VERBATIM:
+        again = None if comparison.ours and fact.mode is Mode.VERBATIM else retold(fact, compared)
+        if again is None:
             yield _missing(fact, compared)
         elif fact.mode is Mode.VERBATIM and again.text:
             yield _told(fact, again.text, compared)

@@ -106,7 +106,7 @@ def _cue_words(text: str) -> frozenset[str]:
 
 def _told(words: frozenset[str], compared: Compared) -> Statement | None:
     """The statement of the output on this point; one that says it is open, if there is one."""
-    found = [s for share, s in compared.output_index.near(words, most=6) if share >= _TOLD]
+    found = [s for share, s in compared.told(words) if share >= _TOLD]
     return next((s for s in found if _is_open(s)), found[0] if found else None)
 
 
