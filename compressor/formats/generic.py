@@ -11,7 +11,7 @@ in the name of the file's system or assistant speaker; its last line is the mark
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -101,13 +101,13 @@ def inside(value: Any, key: str) -> Any:
 def guess(rows: Sequence[Any]) -> Keys | list[tuple[str, str]]:
     """The keys of these messages, or the pairs of speaker and text keys among which nothing decides."""
     dicts = [r for r in rows if isinstance(r, dict)]
-    roles = [k for k in ROLE_KEYS if dicts and all(isinstance(r.get(k), str) for r in dicts)]
+    roles = [k for k in ROLE_KEYS if dicts and _nearly_all(isinstance(r.get(k), str) for r in dicts)]
     bodies = [
         k
         for k in TEXT_KEYS
-        if any(r.get(k) for r in dicts) and all(isinstance(r.get(k), (str, type(None))) for r in dicts)
+        if any(r.get(k) for r in dicts) and _nearly_all(isinstance(r.get(k), (str, type(None))) for r in dicts)
     ]
-    known = [k for k in roles if _known(r[k] for r in dicts)]
+    known = [k for k in roles if _known(r[k] for r in dicts if isinstance(r.get(k), str))]
     pairs = [(r, t) for r in known or roles for t in bodies if r != t]
     if len(pairs) != 1:
         return pairs
@@ -115,6 +115,12 @@ def guess(rows: Sequence[Any]) -> Keys | list[tuple[str, str]]:
     time = next((k for k in TIME_KEYS if k in first), "")
     conversation = next((k for k in CONVERSATION_KEYS if name_of(first.get(k))), "")
     return Keys(*pairs[0], time, conversation, "id" if name_of(first.get("id")) else "")
+
+
+def _nearly_all(good: Iterable[bool]) -> bool:
+    """One damaged message in ten does not hide what the file is."""
+    found = list(good)
+    return sum(found) * 10 >= len(found) * 9
 
 
 def _known(speakers: Iterator[str]) -> bool:
@@ -141,7 +147,7 @@ def sniff(head: Head) -> bool:
     keys = guess(rows)
     if len(rows) < MIN_ROWS or not isinstance(keys, Keys):
         return False
-    speakers = [r[keys.role] for r in rows if isinstance(r, dict)]
+    speakers = [r[keys.role] for r in rows if isinstance(r, dict) and isinstance(r.get(keys.role), str)]
     return _known(iter(speakers)) or (keys.role != "type" and 1 < len(set(speakers)) < len(speakers))
 
 

@@ -32,7 +32,20 @@ from compressor.formats._messages import (
 )
 from compressor.formats._pairs import Builder
 from compressor.formats._records import Head, Source, leaves
-from compressor.model import NESTED, Compaction, Finding, Part, PathSteps, Record, Role, Session, Transcript, Written
+from compressor.model import (
+    NESTED,
+    Compaction,
+    Finding,
+    Level,
+    Part,
+    PathSteps,
+    Place,
+    Record,
+    Role,
+    Session,
+    Transcript,
+    Written,
+)
 
 TITLE = "OpenTelemetry GenAI traces (OTLP-JSON)"
 ORDER = 56
@@ -266,8 +279,54 @@ def picture(part: Part, text: str) -> Any:
 
 
 def check(transcript: Transcript) -> Iterator[Finding]:
-    """E01-E04, E10."""
+    """E01-E04, E10; in every call of a model, not only in the one that the session is read from."""
     yield from check_lists(transcript)
+    source = Source(transcript.path, transcript.raw)
+    file = load(source)
+    for record, value in zip(file.records, file.values, strict=True):
+        lines = Lines(transcript.raw, record)
+        for call in _calls(record, value):
+            for key in (_INPUT, _OUTPUT):
+                path, messages = call.lists.get(key, ((), []))
+                for code, what, fact in _faults(messages, whole=key == _INPUT):
+                    yield Finding(code, Level.ERROR, what, fact, Place(transcript.path, lines.of(path)))
+
+
+def _faults(messages: list[Any], *, whole: bool) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with the messages of one request; the calls of an answer wait for theirs in the next one."""
+    waiting: dict[str, str] = {}
+    answered: set[str] = set()
+    for m in messages:
+        if not is_message(m):
+            role = str(m.get("role")) if isinstance(m, dict) else ""
+            yield "S01", "a message of a request has no known role, or no parts", role[:60]
+            continue
+        for part in m["parts"]:
+            if not isinstance(part, dict) or not _is_part(part):
+                kind = str(part.get("type")) if isinstance(part, dict) else ""
+                yield "S01", "a part of a request's message lacks what its type needs", kind[:60]
+                continue
+            id_ = name_of(part.get("id"))
+            if part["type"] == "tool_call" and id_:
+                if id_ in waiting or id_ in answered:
+                    yield "E04", "a request holds a tool call twice", id_
+                waiting[id_] = name_of(part.get("name"))
+            elif part["type"] == "tool_call_response" and id_:
+                if waiting.pop(id_, None) is None and whole:
+                    yield "E02", "a request holds a tool result without its call", id_
+                answered.add(id_)
+    for id_ in waiting if whole else ():
+        yield "E02", "a request holds a tool call without a result", id_
+
+
+def _is_part(part: dict[str, Any]) -> bool:
+    """A part of a known type has what that type needs."""
+    kind = part.get("type")
+    if kind in ("text", "reasoning"):
+        return isinstance(part.get("content"), str)
+    if kind == "tool_call":
+        return isinstance(part.get("name"), str)
+    return isinstance(kind, str)
 
 
 def join(original: bytes, grown: Transcript, first_new: int) -> bytes:

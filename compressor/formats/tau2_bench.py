@@ -192,7 +192,7 @@ def note(session: Session, change: Compaction, text: str, near: Any) -> Any:
 
 def check(transcript: Transcript) -> Iterator[Finding]:
     """E01-E04, E10, E15 (the copy of what was said in `raw_data`), E16 (`turn_idx` rises)."""
-    yield from check_lists(transcript, unique=False)
+    yield from check_lists(transcript)
     for session in transcript.sessions:
         for index, code, what in session.meta.get("wrong", ()):
             yield Finding(code, Level.WARNING, what, at=place(transcript.path, session.messages[index]))

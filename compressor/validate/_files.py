@@ -174,6 +174,7 @@ def _findings(
         yield from _schema.check(source, text, transcript.format)
     if filter_.wants("K01"):
         yield from _secrets.check(source)
+    yield from _twins(transcript)
     yield from _limits(source, transcript, terms)
     if filter_.wants("W03"):
         yield from _orders(transcript)
@@ -218,6 +219,18 @@ def _orders(transcript: Transcript) -> Iterator[Finding]:
                 fact = " ".join(match[0].split())[:120]
                 at = Place(transcript.path, m.line, m.id)
                 yield Finding("W03", Level.NOTE, "output of a tool reads like an order to the model", fact, at)
+
+
+def _twins(transcript: Transcript) -> Iterator[Finding]:
+    """D02 within one file: rows of a data set."""
+    seen: dict[str, int] = {}
+    for session in transcript.sessions if len(transcript.sessions) > 1 else ():
+        if len(session.messages) > 2:
+            line = session.messages[0].line
+            first = seen.setdefault(digest_messages(session.messages), line)
+            if first != line:
+                at = Place(transcript.path, line)
+                yield Finding("D02", Level.WARNING, f"the same conversation as in line {first}", session.id, at)
 
 
 def _talks(transcript: Transcript) -> Iterator[str]:

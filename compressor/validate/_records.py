@@ -46,8 +46,19 @@ _KINDS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str]]]] = {
     "gemini-cli": (("id", "content"), frozenset({"user", "gemini", "info", "warning", "error"})),
     "copilot-cli": (
         ("data", "id"),
-        frozenset({"session", "hook", "system", "user", "assistant", "tool", "permission", "abort", "subagent", "skill",
-                   "model", "error", "mcp", "command", "compaction", "usage", "checkpoint", "agent"}),
+        frozenset(
+            {
+                "abort", "assistant.message", "assistant.turn_end", "assistant.turn_start", "assistant.reasoning",
+                "assistant.intent", "assistant.usage", "hook.end", "hook.start", "permission.completed",
+                "permission.requested", "session.compaction_complete", "session.compaction_start",
+                "session.context_changed", "session.error", "session.handoff", "session.idle", "session.info",
+                "session.mode_changed", "session.model_change", "session.permissions_changed", "session.resume",
+                "session.shutdown", "session.snapshot_rewind", "session.start", "session.truncation",
+                "skill.invoked", "subagent.completed", "subagent.failed", "subagent.started", "system.message",
+                "system.notification", "tool.execution_complete", "tool.execution_partial_result",
+                "tool.execution_start", "tool.user_requested", "user.message",
+            }
+        ),
     ),
 }  # fmt: skip
 _ROLES: Final[Mapping[str, frozenset[str]]] = {
@@ -69,6 +80,8 @@ def check(source: Source, text: Text, transcript: Transcript) -> Iterator[Findin
             yield from _kind(name, record, value, source.path)
         if isinstance(value, (dict, list)):
             yield from _values(source, record, value)
+    if name == "copilot-cli":
+        yield from _unrequested(text, source.path)
     if name in _PURE:
         yield from _no_messages(text, transcript)
 
@@ -97,7 +110,7 @@ def _kind(name: str, record: Record, value: dict[str, Any], path: str) -> Iterat
     at = Place(path, record.line)
     needed, known = _KINDS.get(name, ((), frozenset()))
     kind = value.get("type")
-    if needed and all(key in value for key in needed) and str(kind).split(".")[0] not in known:
+    if needed and all(key in value for key in needed) and kind not in known:
         yield Finding("W02", Level.WARNING, "record of a kind that is not known", str(kind)[:60], at)
     payload = value.get("payload")
     if name == "codex" and isinstance(payload, dict) and kind not in ("response_item", "event_msg"):
@@ -106,6 +119,21 @@ def _kind(name: str, record: Record, value: dict[str, Any], path: str) -> Iterat
     message = value.get("message")
     if name in _ROLES and isinstance(message, dict) and "role" in message and message["role"] not in _ROLES[name]:
         yield Finding("S01", Level.ERROR, "message.role is none that is known", str(message["role"])[:60], at)
+
+
+def _unrequested(text: Text, path: str) -> Iterator[Finding]:
+    """E02: Copilot writes what it runs; each call was asked for by a message before."""
+    asked: set[str] = set()
+    for record, value in zip(text.file.records, text.file.values, strict=True):
+        data = value.get("data") if isinstance(value, dict) else None
+        if not isinstance(data, dict):
+            continue
+        requests = data.get("toolRequests")
+        asked |= {str(r.get("toolCallId")) for r in requests if isinstance(r, dict)} if isinstance(requests, list) else set()
+        id_ = data.get("toolCallId")
+        if str(value.get("type")).startswith("tool.execution") and isinstance(id_, str) and id_ not in asked:
+            at = Place(path, record.line)
+            yield Finding("E02", Level.ERROR, "a tool ran that no message called", id_, at)
 
 
 def _values(source: Source, record: Record, top: Any) -> Iterator[Finding]:

@@ -424,11 +424,24 @@ def broken_line(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
     spots = _structure(raw[:-2])
     at = random.choice(spots)
     line = raw.count(b"\n", 0, at) + 1
-    return raw[:at] + raw[at + 1 :], {line - 1, line, line + 1}
+    # without its bracket a container shows itself as broken at its end at the latest
+    last = raw.count(b"\n", 0, _closing(raw, at)) + 1 if raw[at : at + 1] in b"{[" else line
+    return raw[:at] + raw[at + 1 :], set(range(line - 1, last + 2))
 
 
-def _structure(raw: bytes) -> list[int]:
-    """Where quotes, braces and brackets stand that are no part of a text."""
+def _closing(raw: bytes, at: int) -> int:
+    """Where the container that opens at `at` ends."""
+    depth = 0
+    for i in _structure(raw, b"{[]}"):
+        if i >= at:
+            depth += 1 if raw[i : i + 1] in b"{[" else -1
+            if depth == 0:
+                return i
+    return len(raw)
+
+
+def _structure(raw: bytes, brackets: bytes = b"{[") -> list[int]:
+    """Where quotes and these brackets stand that are no part of a text."""
     spots, inside, i = [], False, 0
     while i < len(raw):
         c = raw[i : i + 1]
@@ -437,8 +450,9 @@ def _structure(raw: bytes) -> list[int]:
             continue
         if c == b'"':
             inside = not inside
-            spots.append(i)
-        elif not inside and c in b"{[":
+            if brackets == b"{[":
+                spots.append(i)
+        elif not inside and c in brackets:
             spots.append(i)
         i += 1
     return spots

@@ -189,7 +189,7 @@ SHAPES: dict[str, Shape] = {
     ),
     "openai-chat": Shape(lists=first(at("*", "messages"), at("messages"), at()), **_OPENAI),
     "tau-bench": Shape(lists=at("*", "traj"), **_OPENAI),
-    "mini-swe-agent": Shape(lists=at("messages"), **_OPENAI),
+    "mini-swe-agent": Shape(lists=at("messages"), **{**_OPENAI, "enums": ((has(role="user", content=...), "role"),)}),
     "tau2-bench": Shape(
         lists=at("simulations", "*", "messages"),
         call=lambda d: "id" if "arguments" in d and isinstance(d.get("id"), str) else None,
