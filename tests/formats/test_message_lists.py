@@ -14,6 +14,7 @@ NAMES = (
     "letta",
     "mini-swe-agent",
     "openhands",
+    "openhands-events",
     "otel",
     "responses",
     "sharegpt",
