@@ -27,13 +27,12 @@ from compressor import disk
 from compressor.archive import _lock, _pack
 from compressor.archive._append import Appender, is_tight
 from compressor.archive._chunks import Piece, fill, own_id, pieces
+from compressor.archive._format import check, found, is_archive
 from compressor.archive._index import NAME, PATIENCE, SEAL, Index, Spot, seal
 from compressor.archive._pack import AS_IT_IS, NO_IDS, Damage, Kind, Recipe
 from compressor.archive._squeeze import Squeezer
 from compressor.errors import ArchiveError, Location
 
-#: What `format.json` holds.
-FORMAT: Final = b'{"format":"transcript-compressor archive","version":1}\n'
 #: A pack that has reached this size is followed by the next one.
 PACK: Final = 256 * 1024 * 1024
 #: Raw size at which a block is closed.
@@ -127,14 +126,14 @@ class Store:
         if self._index is None:
             if not self.exists():
                 raise ArchiveError("there is no archive here", at=self._at(), hint="name its folder with --archive")
-            self._check_format()
+            check(self.folder)
             self._index = self._open_index()
             self._catch_up(self._index)
         return self._index
 
     def exists(self) -> bool:
         """Whether the folder is an archive."""
-        return (self.folder / "format.json").is_file()
+        return is_archive(self.folder)
 
     def close(self) -> None:
         """Let go of the index, and seal it if nobody else has it open."""
@@ -158,7 +157,7 @@ class Store:
             yield
             return
         try:
-            self._found()
+            found(self.folder)
             if self._index is not None and not self._index.is_there():
                 self._index.close()
                 self._index = None
@@ -178,28 +177,6 @@ class Store:
                 at=self._at(),
                 hint="free space, or choose another folder with --archive",
             ) from error
-
-    def _found(self) -> None:
-        """Make the folder an archive if it is none."""
-        if self.exists():
-            return
-        disk.make_folder(self.folder / "packs")
-        # answers and batches of models may be there before the first original is
-        ours = {"packs", "lock", "answers", "batches"}
-        if any(p.name not in ours and not disk.is_temp(p.name) for p in self.folder.iterdir()):
-            raise ArchiveError(
-                "the folder holds something else", at=self._at(), hint="name an empty folder, or one that is an archive"
-            )
-        disk.publish(self.folder / "format.json", FORMAT, "format")
-
-    def _check_format(self) -> None:
-        found = (self.folder / "format.json").read_bytes()
-        if found != FORMAT:
-            raise ArchiveError(
-                "an archive of another version, or a damaged one",
-                at=Location(str(self.folder / "format.json"), 1),
-                hint="use the version of the product that wrote it",
-            )
 
     def _open_index(self) -> Index:
         try:

@@ -10,10 +10,11 @@ from compressor import disk
 from compressor.archive import _pack
 from compressor.archive._append import Appender, is_tight
 from compressor.archive._chunks import MEAN
+from compressor.archive._format import FORMAT
 from compressor.archive._index import NAME, Index, is_sealed
 from compressor.archive._pack import Damage, Kind, Recipe
 from compressor.archive._squeeze import SAMPLES, train
-from compressor.archive._store import FORMAT, PACK, Store
+from compressor.archive._store import PACK, Store
 from compressor.errors import ArchiveError
 
 #: Raw size of a tight block: sessions near each other in time look back on each other.
