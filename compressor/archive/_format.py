@@ -32,7 +32,7 @@ def check(folder: Path) -> None:
         )
 
 
-def found(folder: Path) -> None:
+def make_archive(folder: Path) -> None:
     """Make the folder an archive if it is none.
 
     Raises:

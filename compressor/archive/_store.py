@@ -27,7 +27,7 @@ from compressor import disk
 from compressor.archive import _lock, _pack
 from compressor.archive._append import Appender, is_tight
 from compressor.archive._chunks import Piece, fill, own_id, pieces
-from compressor.archive._format import check, found, is_archive
+from compressor.archive._format import check, is_archive, make_archive
 from compressor.archive._index import NAME, PATIENCE, SEAL, Index, Spot, seal
 from compressor.archive._pack import AS_IT_IS, NO_IDS, Damage, Kind, Recipe
 from compressor.archive._squeeze import Squeezer
@@ -157,7 +157,7 @@ class Store:
             yield
             return
         try:
-            found(self.folder)
+            make_archive(self.folder)
             if self._index is not None and not self._index.is_there():
                 self._index.close()
                 self._index = None
