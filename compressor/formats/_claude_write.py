@@ -151,15 +151,16 @@ def _stays(node: Node, kept: frozenset[int], *, active: bool) -> bool:
 def _parents(chain: Chain, stays: Sequence[bool], summary: str) -> dict[int, str | None]:
     """The nearest record above that stays and stands before; at the top the summary.
 
-    A sub-agent's inline tree does not hang on the main one. Where a parent stands behind its child (a cycle), file
-    order takes its place.
+    A sub-agent's inline tree does not hang on the main one. Where a parent stands behind its child (a cycle, records
+    written out of order), the way is a straight one in file order: else it would pass the parent by.
     """
     nodes = chain.nodes
+    disordered = any(n.up >= i for i, n in enumerate(nodes) if stays[i])
     above: list[int] = []
     parents: dict[int, str | None] = {}
     last = -1
     for i, node in enumerate(nodes):
-        up = node.up if node.up < i else last
+        up = last if disordered else node.up
         if up >= 0 and not chain.side_only and nodes[up].side != node.side:
             up = -1
         near = up if up < 0 or stays[up] else above[up]

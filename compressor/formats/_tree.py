@@ -87,14 +87,17 @@ class Reading:
         self.faults.append(Finding(code, level, message, fact, Place("", record.line)))
 
     def active(self) -> set[int]:
-        """The records on the way from the newest one to a root; those without an id are on every way."""
+        """The records on the way from the newest one to a root; those without an id are on every way.
+
+        Of several records with one id the tool knows the newest: the others are on no way.
+        """
         at = {n.id: n for n in self.nodes}
         way: set[str] = set()
         node = self.nodes[-1] if self.nodes else None
         while node is not None and node.id not in way:
             way.add(node.id)
             node = at.get(node.parent) if node.parent is not None else None
-        off = {n.record for n in self.nodes if n.id not in way}
+        off = {n.record for n in self.nodes if n.id not in way or at[n.id] is not n}
         return {r.index for r in self.records if r.index not in off}
 
 
