@@ -26,13 +26,14 @@ FOCUS: Final = 4.0
 
 
 class Pick(NamedTuple):
-    """One kept line: a span of a part; `unit` is -1 if its unit is in the output anyway."""
+    """One kept line: a span of a part and its items; `unit` is -1 if its unit is in the output anyway."""
 
     part: int
     start: int
     end: int
     unit: int
     cost: float
+    items: tuple[str, ...]
 
 
 #: A line is taken when it is worth this share of what it was thought to be, or of what the next one may be.
@@ -185,7 +186,7 @@ class _Race:
     def _take(self, number: int) -> Pick:
         part, (start, end, items) = self._part[number], self._lines[number]
         unit = self._field.unit[part]
-        pick = Pick(part, start, end, unit, self._price[number])
+        pick = Pick(part, start, end, unit, self._price[number], items)
         self._price[number] = -1.0
         for item in items:
             self._value[item] *= AGAIN

@@ -52,6 +52,8 @@ _CHEAP: Final = 0.1
 
 #: The number that a reading tool puts before each line of a file: it is the line's place, no word of anybody.
 _LINE_NUMBER: Final = re.compile(r"^ *\d+→", re.MULTILINE)
+#: What a searching tool puts before a line around a hit: the file and the line's number.
+_CONTEXT: Final = re.compile(r"([\w.@+/-]*\.[a-z]{1,5})-\d+-")
 
 #: Longest whitespace-free run that can hold items; what is longer is an encoding of something.
 _LONGEST: Final = 300
@@ -97,6 +99,8 @@ def _classify(token: str) -> tuple[str, ...]:
         return ()
     else:
         pattern = _ITEM
+        if (place := _CONTEXT.match(token)) is not None:
+            token = f"{place[1]} {token[place.end() :]}"
     return tuple({m.rstrip(".,:;"): None for m in pattern.findall(token) if len(m) >= 3})
 
 

@@ -29,7 +29,6 @@ from compressor.model import (
     Mark,
     Message,
     Origin,
-    Part,
     PartType,
     Role,
     Session,
@@ -40,7 +39,7 @@ from compressor.model import (
 from compressor.plan import Outcome, Plan, Question
 from compressor.regrowth import state
 from compressor.result import RuleStats, SessionResult
-from compressor.salience import Salience, scan
+from compressor.salience import Salience, Scanner, scan
 from compressor.settings import Clock, Settings
 
 #: Share of the budget that is set aside for the brief, and the most it may take.
@@ -73,23 +72,29 @@ class Work:
         self._leaving = 0
         self.asking = summarize.Asking(summarize.FALLBACKS[0], {}, 0)
         with clock.stage("count"):
-            self._counted: dict[str, int] = {}
+            #: tokens of a text
+            self.count = tokens.Counter(settings.encoding)
             self.counts = [self.count(p.text) if p.type in VISIBLE else 0 for p in self.session.parts]
             self.frames = self._frames(self.session)
+        self.whole, self.live, self.abandoned = self._sizes()
+        mark = self.session.mark
+        if mark is not None and state(self.session)[0] == "pure":
+            self.whole = max(self.whole, mark.tokens)
+
+    def _sizes(self) -> tuple[int, int, int]:
+        """Tokens of the whole history, of the live context, and of abandoned branches."""
         live = whole = abandoned = 0
+        told_whole = _originals_stand(self.session)
         for m in self.session.messages:
             n = self.frames[m.index] + sum(self.counts[p.ordinal] for p in m.parts if p.type in VISIBLE)
             if m.abandoned:
                 abandoned += n
                 continue
-            if not m.generation or not _originals_stand(self.session):
+            if not m.generation or not told_whole:
                 whole += n
             if m.live:
                 live += n
-        self.whole, self.live, self.abandoned = whole, live, abandoned
-        mark = self.session.mark
-        if mark is not None and state(self.session)[0] == "pure":
-            self.whole = max(self.whole, mark.tokens)
+        return whole, live, abandoned
 
     # -- plan
 
@@ -242,13 +247,6 @@ class Work:
         conclusions = (o for o, layer in enumerate(layers.layer) if layer is Layer.CONCLUSION)
         edits += [Edit("conclusions", o, Action.SUMMARIZE, Loss.HARD) for o in conclusions]
         return edits
-
-    def count(self, text: str) -> int:
-        """Tokens of a text; each is counted once."""
-        n = self._counted.get(text)
-        if n is None:
-            n = self._counted[text] = tokens.count(text, self.settings.encoding)
-        return n
 
     def _regainable(self, fact: Fact) -> bool:
         """Whether a fact stands in context that nobody has to be told of: it stays there anyway."""
@@ -417,9 +415,10 @@ class Work:
 
     def _salient(self) -> tuple[int, int]:
         """Hard items of the original, and how many of them the output still holds."""
-        assert self.output is not None
-        held = set(scan(self.output).value)
-        return len(self.salience.value), sum(item in held for item in self.salience.value)
+        assert self.outcome is not None
+        held = self._plan.kept(self.outcome)
+        held.update(item for _, _, items in Scanner().segments(self.brief_text) for item in items)
+        return len(self.salience.value), len(held & self.salience.value.keys())
 
     def _rule_stats(self) -> dict[str, RuleStats]:
         assert self.outcome is not None
