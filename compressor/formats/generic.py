@@ -132,8 +132,11 @@ def _known(speakers: Iterator[str]) -> bool:
 def _sample(values: Sequence[Any]) -> list[Any]:
     """Messages to guess from: the rows, or the first list that a row or document holds."""
     out: list[Any] = []
+    objects = any(isinstance(v, dict) for v in values)
     for value in values:
         if isinstance(value, list):
+            if objects:  # a stray list among lines
+                continue
             return _sample(value[:60]) if value else []
         lists = (step(value, key) for key in _LISTS)
         found = next((v for v in lists if isinstance(v, list) and v and isinstance(v[0], dict)), None)

@@ -388,10 +388,49 @@ def invalid_enum(file: File, random: Random) -> bool:
     return _field(file, random, file.shape.enums, lambda holder, key: holder.update({key: f"{str(holder[key])[:-2]}zz"}))
 
 
+def lost_inner_result(file: File, random: Random) -> bool:
+    """A call that says it succeeded has no result any more, where both stand in one object."""
+    spots = [
+        (item, d)
+        for items in file.lists
+        for item in items
+        for d in _objects(item)
+        if d.get("status") == "success" and "args" in d and d.get("result")
+        if not any(_answers(other, d.get("id")) for other in items if other is not item)
+    ]
+    if not spots:
+        return False
+    item, call = random.choice(spots)
+    call["result"] = []
+    file.touch(item)
+    return True
+
+
+def _answers(item: Any, id_: Any) -> bool:
+    """Whether an item tells the result of a call as well."""
+    return any("response" in d and d.get("id") == id_ for d in _objects(item))
+
+
+def uneven_copies(file: File, random: Random) -> bool:
+    """Of a text that stands twice one copy was changed."""
+    if not isinstance(file.document, dict) or "trajectory" not in file.document:
+        return False
+    steps = [s for s in file.document["trajectory"] if isinstance(s.get("observation"), str) and len(s["observation"]) > 20]
+    texts = json.dumps(file.document.get("history"))
+    steps = [s for s in steps if json.dumps(s["observation"])[1:-1] in texts]
+    if not steps:
+        return False
+    step = random.choice(steps)
+    same = [h for h in file.document["history"] if step["observation"] in json.dumps(h.get("content")) or step["observation"] in str(h.get("content"))]
+    step["observation"] = step["observation"][:10] + " (changed)"
+    file.touch(step, *same)
+    return True
+
+
 STRUCTURAL: tuple[Callable[[File, Random], bool], ...] = (
     orphaned_result, orphaned_call, result_before_call, other_id_in_result, split_pair, broken_batch, edited_seal,
     dropped_parent, duplicate_id, duplicated_record, changed_session, renumbered, wrong_type, missing_field,
-    invalid_enum,
+    invalid_enum, lost_inner_result, uneven_copies,
 )  # fmt: skip
 
 
@@ -499,8 +538,57 @@ def byte_order_mark(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None
     return b"\xef\xbb\xbf" + raw, {1}
 
 
+def conflict_marker(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
+    """A merge left its marks."""
+    lines = raw.split(b"\n")
+    at = random.randrange(1, max(2, len(lines) - 1))
+    return b"\n".join([*lines[:at], b"<<<<<<< HEAD", *lines[at:]]), {at, at + 1, at + 2}
+
+
+def half_character(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
+    """A pair of escapes was cut in two."""
+    spots = [i for i in _structure(raw) if raw[i : i + 1] == b'"' and raw[i + 1 : i + 2].isalpha() and raw[i - 1 : i] in b": "]
+    if not spots:
+        return None
+    at = random.choice(spots) + 1
+    return raw[:at] + b"\\ud83d" + raw[at:], {raw.count(b"\n", 0, at) + 1}
+
+
+def cut_stretch(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
+    """A stretch in the middle of a line is lost, up to its end."""
+    lines = raw.split(b"\n")
+    fit = [i for i, line in enumerate(lines[:-1]) if len(line.strip()) > 12]
+    if not fit:
+        return None
+    at = random.choice(fit)
+    bare = len(lines[at]) - len(lines[at].lstrip())
+    cut = bare + random.randrange(4, len(lines[at]) - bare - 3)
+    last = len(lines) if raw[:2] in (b"{\n", b"[\n") else at + 1
+    kept = [*lines[:at], lines[at][:cut], *lines[at + 1 :]]
+    return b"\n".join(kept), set(range(at, min(last, at + 60) + 2))
+
+
+def bare_value(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
+    """A line holds a value that is no record."""
+    lines = raw.split(b"\n")
+    if len(lines) < 4 or not lines[1].startswith(b"{"):
+        return None
+    at = random.randrange(1, len(lines) - 1)
+    return b"\n".join([*lines[:at], b'[17, "lost"]', *lines[at:]]), {at + 1}
+
+
+def comment_line(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
+    """Somebody wrote a remark between records."""
+    lines = raw.split(b"\n")
+    if len(lines) < 4 or not lines[1].startswith(b"{"):
+        return None
+    at = random.randrange(1, len(lines) - 1)
+    return b"\n".join([*lines[:at], b"// see the ticket", *lines[at:]]), {at + 1}
+
+
 BYTES: tuple[Callable[[bytes, Random], tuple[bytes, set[int]] | None], ...] = (
     glued_lines, torn_end, broken_line, bad_utf8, repeated_key, not_a_number, byte_order_mark,
+    conflict_marker, half_character, cut_stretch, bare_value, comment_line,
 )  # fmt: skip
 
 
