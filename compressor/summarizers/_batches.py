@@ -12,7 +12,7 @@ import orjson
 
 from compressor.errors import SummarizeError
 from compressor.summarizers._answers import Answer
-from compressor.summarizers._clients import Anthropic, OpenAI, is_theirs, of_chat, said_in, of_message, sort_out
+from compressor.summarizers._clients import Anthropic, OpenAI, is_theirs, of_chat, of_message, said_in, sort_out
 from compressor.summarizers._failures import told
 from compressor.summarizers._request import Request
 

@@ -25,6 +25,7 @@ _LANGUAGES: Final = {
     "en": "English", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "de": "German", "fr": "French",
     "es": "Spanish",
 }  # fmt: skip
+_SCHEMA: Final = "\n\nThe schema of the answer:\n"
 #: Most characters of a problem that is told back, and most problems.
 _PROBLEM: Final = 600
 _PROBLEMS: Final = 40
@@ -93,7 +94,12 @@ def prompt(name: str) -> tuple[str, str]:
 def _system(name: str) -> tuple[str, str]:
     version, body = prompt(name)
     schema = orjson.dumps(answer_schema()).decode()
-    return version, f"{body}\n\nThe schema of the answer:\n{schema}"
+    return version, f"{body}{_SCHEMA}{schema}"
+
+
+def bound(request: Request, schema: Mapping[str, Any]) -> Request:
+    """The request to an endpoint that is bound by a grammar made of this schema: it need not read it, too."""
+    return replace(request, schema=schema, system=request.system.partition(_SCHEMA)[0])
 
 
 def fenced(sections: Iterable[tuple[str, str]]) -> tuple[str, str]:
@@ -112,9 +118,10 @@ def fenced(sections: Iterable[tuple[str, str]]) -> tuple[str, str]:
     return mark, text
 
 
-def overhead(task: Task) -> int:
-    """Tokens of a request besides its data."""
-    return task.count(_system("brief")[1]) + 200
+def overhead(task: Task, *, schema: bool) -> int:
+    """Tokens of a request besides its data; `schema`: the model reads the answer's schema, too."""
+    system = _system("brief")[1]
+    return task.count(system if schema else system.partition(_SCHEMA)[0]) + 200
 
 
 def for_brief(task: Task, sections: Sequence[tuple[str, str]], max_output: int, piece: tuple[int, int]) -> Request:

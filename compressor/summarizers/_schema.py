@@ -13,9 +13,11 @@ from compressor.data import resource
 #: What structured output of some endpoint does not know; the full schema is checked when the answer is here.
 _LEFT_OUT: Final = ("$schema", "$id", "$defs", "title", "minLength")
 
-#: Most entries of a list and characters of a text, where a small model must be kept from writing without an end.
-_MOST_ITEMS: Final = 3
-_MOST_WORDS: Final = 2
+#: Where a small model must be kept from writing without an end: characters of a text, and of an entry with its keys.
+_TEXT: Final = 100
+_PER_ENTRY: Final = 180
+#: The lists, most important first.
+_LISTS: Final = ("pending", "errors", "findings", "completed", "decisions", "files", "notes", "red_lines", "keep")
 
 
 @cache
@@ -49,19 +51,30 @@ def _plain(value: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def bounded(schema: Mapping[str, Any], characters: int) -> dict[str, Any]:
-    """The schema with limits, so that what a grammar lets through ends within about so many characters."""
-    return {k: _bound(v, max(16, characters // 60)) for k, v in schema.items()}
+    """The schema with limits, so that what a grammar lets through ends within about so many characters.
+
+    What does not fit is left out, least important lists first; sources have the form of sources.
+    """
+    entries = max(3, characters // _PER_ENTRY)
+    lists = _LISTS[: entries - 2]
+    most = max(1, min(8, (entries - 2) // len(_LISTS)))
+    properties: dict[str, Any] = {}
+    for name in ("goal", "progress", *lists):
+        value = _short(schema["properties"][name])
+        if name in lists:
+            value["maxItems"] = most
+        properties[name] = value
+    return {**schema, "properties": properties, "required": list(properties)}
 
 
-def _bound(value: Any, length: int) -> Any:
-    if isinstance(value, list):
-        return [_bound(v, length) for v in value]
+def _short(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    out = {k: _bound(v, length) for k, v in value.items()}
+    out = {k: _short(v) for k, v in value.items()}
     if out.get("type") == "string" and "enum" not in out:
-        out["maxLength"] = length
+        out["maxLength"] = _TEXT
     if out.get("type") == "array":
-        words = out.get("items", {}).get("type") == "string"
-        out["maxItems"] = _MOST_WORDS if words else _MOST_ITEMS
+        out["maxItems"] = 2
+    if "sources" in out.get("properties", {}):
+        out["properties"]["sources"]["items"] = {"type": "string", "pattern": "^#[0-9]{1,5}$"}
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
@@ -88,7 +88,7 @@ class Writer:
 
     def _from_originals(self) -> _Written:
         context = int(self._options.get("context", CONTEXT))
-        room = context - self._output - _request.overhead(self._task)
+        room = context - self._output - _request.overhead(self._task, schema=not self._options.get("bounded"))
         if room < _LEAST_ROOM:
             raise SummarizeError(
                 f"a context of {context:,} tokens is too small for this",
@@ -145,7 +145,7 @@ class Writer:
     def _shaped(self, request: Request) -> Request:
         if not self._options.get("bounded"):
             return request
-        return replace(request, schema=bounded(request.schema, request.max_output * _CHARACTERS))
+        return _request.bound(request, bounded(request.schema, request.max_output * _CHARACTERS))
 
 
 def _as_json(part: _Written) -> str:
