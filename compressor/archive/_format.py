@@ -11,6 +11,8 @@ from compressor.errors import ArchiveError, Location
 _NAME: Final = "format.json"
 #: What the file holds.
 FORMAT: Final = b'{"format":"transcript-compressor archive","version":1}\n'
+#: What may lie in a folder that is to become an archive.
+_OURS: Final = frozenset({"packs", "lock", "answers", "batches"})
 
 
 def is_archive(folder: Path) -> bool:
@@ -42,7 +44,8 @@ def make_archive(folder: Path) -> None:
     if is_archive(folder):
         return
     disk.make_folder(folder / "packs")
-    if any(p.name not in {"packs", "lock"} and not disk.is_temp(p.name) for p in folder.iterdir()):
+    # answers and batches of models may be there before the first original is (`summarizers/_answers`, `batch`)
+    if any(p.name not in _OURS and not disk.is_temp(p.name) for p in folder.iterdir()):
         raise ArchiveError(
             "the folder holds something else",
             at=Location(str(folder)),
