@@ -155,7 +155,7 @@ def _parents(chain: Chain, stays: Sequence[bool], summary: str) -> dict[int, str
     written out of order), the way is a straight one in file order: else it would pass the parent by.
     """
     nodes = chain.nodes
-    disordered = any(n.up >= i for i, n in enumerate(nodes) if stays[i])
+    disordered = any(n.up >= i for i, n in enumerate(nodes))
     above: list[int] = []
     parents: dict[int, str | None] = {}
     last = -1
