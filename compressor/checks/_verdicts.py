@@ -22,8 +22,8 @@ _RELATED: Final = 0.2
 _FITS: Final = 0.60
 _BETTER: Final = 0.25
 _EXCHANGE: Final = 0.5
-#: Symbols stand beside each other in many orders: neither may fit where it is.
-_SLIGHT: Final = 0.2
+#: Symbols stand beside each other in many orders: neither may fit where it is, and both must fit the other place.
+_SLIGHT, _PLAIN = 0.2, 1.6
 #: A word on the other side of a mention counts less.
 _OTHER_SIDE: Final = 0.7
 #: Alone, a replaced name is enough when it fits at least this well, in statements that are the same otherwise.
@@ -169,8 +169,9 @@ def _changed_places(mention: Mention, twin: Mention, rival: Mention, there: list
     both = _words_around(mention) & _words_around(twin)
     crossed = _local(mention, rival, compared, both) + max(_local(twin, o, compared, both) for o in others)
     straight = max(_local(mention, o, compared, both) for o in others) + _local(twin, rival, compared, both)
-    if mention.family == "symbol" and straight > _SLIGHT:
-        return False
+    if mention.family == "symbol":
+        told = min(len(_words_around(m) - both) for m in (mention, twin))
+        return told >= _LEAST_WORDS and straight <= _SLIGHT and crossed >= _PLAIN
     return crossed - straight >= _EXCHANGE
 
 
