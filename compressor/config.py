@@ -20,6 +20,7 @@ TOML_NAME: Final = "pyproject.toml"
 #: Tables of single commands.
 SECTIONS: Final = frozenset({"check"})
 
+_OURS: Final = re.compile(r"^\s*\[\s*tool\s*\.\s*compress\b", re.MULTILINE)
 _HEADER: Final = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
 
 
@@ -105,11 +106,13 @@ def _hint(key: str, known: Iterable[str]) -> str:
 
 
 def _table(path: Path, *, strict: bool = False) -> dict[str, Any] | None:
-    """`[tool.compress]`; a broken file that nobody named is somebody else's matter."""
+    """`[tool.compress]`; a broken file that nobody named, and that does not speak of us, is somebody else's matter."""
+    text = ""
     try:
-        tool = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+        text = path.read_text(encoding="utf-8")
+        tool = tomllib.loads(text).get("tool", {})
     except (OSError, ValueError) as error:
-        if not strict:
+        if not strict and not _OURS.search(text):
             return None
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise ConfigError(f"cannot be read: {reason}", at=Location(str(path))) from error

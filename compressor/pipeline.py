@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from compressor import plugins, reading, verify
 from compressor.archive import Store
 from compressor.errors import WaitError
 from compressor.formats._records import Source
-from compressor.model import Compaction, Finding, Level, Transcript
+from compressor.model import Compaction, Finding, Level, Place, Transcript
 from compressor.redact import redacted
 from compressor.regrowth import already_done, originals
-from compressor.result import SessionResult
+from compressor.result import ABSENT, SessionResult
 from compressor.settings import Clock, Settings
-from compressor.work import Work
+from compressor.work import Work, shown
 
 __all__ = ["FileOutcome", "Settings", "compact"]
 
@@ -63,9 +63,19 @@ def compact(source: Source, settings: Settings, store: Store | None = None) -> F
     data, changes, written = _write_and_verify(transcript, works, changes, settings, clock)
     if data is None and transcript is not given:
         data = bytes(transcript.raw)
-    results = tuple(w.result(given, data, changes.get(i), kept=kept) for i, w in enumerate(works))
+    results = _with_absent(works, tuple(w.result(given, data, changes.get(i), kept=kept) for i, w in enumerate(works)))
     kept_originals = (given.raw,) if transcript is given else (given.raw, transcript.raw)
     return FileOutcome(given, data, results, () if kept else kept_originals, written, source.raw, secrets)
+
+
+def _with_absent(works: list[Work], results: tuple[SessionResult, ...]) -> tuple[SessionResult, ...]:
+    """Notes, with the first session, of what the user asked to keep and no session of the file has."""
+    looked = [w.ledger.absent for w in works if w.target and (w.settings.pins or w.settings.facts_file)]
+    if not looked:
+        return results
+    nowhere = [f for f in looked[0] if all(f in others for others in looked[1:])]
+    notes = tuple(Finding(f.rule, Level.NOTE, ABSENT, shown(f.text), Place(results[0].path)) for f in nowhere)
+    return (replace(results[0], findings=(*results[0].findings, *notes)), *results[1:])
 
 
 def _proposed(works: list[Work]) -> dict[int, Compaction]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from compressor.model import Dropped, Finding, Verdict
+
+#: What is said of a pinned text, or of a fact that the user wrote down, that the transcript does not have.
+ABSENT: Final = "stands nowhere in the transcript, so there was nothing to keep"
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,7 @@ class Work:
 
     def _carry_what_is_lost(self, findings: Sequence[Finding]) -> bool:
         missing = {(f.check, f.fact) for f in findings}
-        lost = [f for f in self.facts if (f.rule, _shown(f.text)) in missing]
+        lost = [f for f in self.facts if (f.rule, shown(f.text)) in missing]
         fresh = [f for f in lost if f not in self._carried]
         self._carried += tuple(fresh)
         if fresh:
@@ -392,7 +392,7 @@ class Work:
         compacted = change is not None
         facts = Counter(f.kind for f in self.ledger.facts) if self.target else Counter[str]()
         lost = {(f.check, f.fact) for f in self.findings}
-        held = Counter(f.kind for f in self.ledger.facts if (f.rule, _shown(f.text)) not in lost) if facts else facts
+        held = Counter(f.kind for f in self.ledger.facts if (f.rule, shown(f.text)) not in lost) if facts else facts
         total, still = self._salient() if compacted else (0, 0)
         return SessionResult(
             path=given.path, output="", format=given.format, session=self.session.id,
@@ -437,7 +437,7 @@ def _shown_as(call: int) -> Any:
     return PartType.TOOL_RESULT if call >= 0 else PartType.TEXT
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """A fact's text as findings show it."""
     return text if len(text) <= 200 else text[:200] + "…"
 

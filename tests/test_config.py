@@ -100,3 +100,9 @@ def test_a_broken_toml_file_of_others_is_passed_over(tmp_path: Path) -> None:
     write(tmp_path, "pyproject.toml", "[broken\n")
 
     assert config.find(tmp_path) != tmp_path / "pyproject.toml"
+
+
+def test_a_broken_toml_file_that_speaks_of_us_is_told(tmp_path: Path) -> None:
+    write(tmp_path, "pyproject.toml", "[project]\nname = 'x'\n[tool.compress\nratio = 3\n")
+    with pytest.raises(ConfigError, match=r"pyproject\.toml: cannot be read: .*line 3"):
+        config.find(tmp_path)

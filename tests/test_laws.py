@@ -139,3 +139,10 @@ def test_without_the_archive_a_grown_output_counts_a_generation(tmp_path: Path) 
     grown.write_bytes(done.output + (more + '"}\n').encode())
     outcome = compact(reading.open_source(grown), done.settings, None)
     assert outcome.results[0].generation == 2
+
+
+def test_a_pinned_text_that_stands_nowhere_is_told() -> None:
+    source = reading.open_source(FIXTURES / "openai-chat" / "support-desk.jsonl")
+    settings = Settings(preset=load_preset("archive"), pins=("a text that nobody wrote",))
+    told = [f for r in compact(source, settings).results for f in r.findings if f.check == "pin"]
+    assert [(f.level, f.fact) for f in told] == [(Level.NOTE, "a text that nobody wrote")]

@@ -178,3 +178,22 @@ def test_sizes_are_readable(count: int, shown: str) -> None:
     from compressor.reporters._text import size
 
     assert size(count) == shown
+
+
+def test_what_no_file_had_is_told_once_and_what_one_had_is_not() -> None:
+    from dataclasses import replace
+
+    from compressor.result import ABSENT
+
+    note = Finding("pin", Level.NOTE, ABSENT, "never written")
+    one, two = replace(FULL, path="a", findings=(note,), budget=5), replace(FULL, path="b", findings=(note,), budget=5)
+
+    assert render("table", one, two).count("pin: stands nowhere in the transcript") == 1
+    assert "pin: stands" not in render("table", one, replace(two, findings=()))
+
+
+def test_why_a_session_is_unchanged_is_told_for_a_few() -> None:
+    one = SessionResult("a", "", "codex", "", Verdict.UNCHANGED, reason="below the soft mark")
+
+    assert "a: unchanged: below the soft mark" in render("table", one)
+    assert "below the soft mark" not in render("table", *[one] * 11)

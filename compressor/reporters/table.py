@@ -10,12 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TextIO
 
 from compressor.reporters._text import printable, shorten, size
+from compressor.result import ABSENT
 
 #: These are counted below the table; a folder may hold thousands.
 _UNLISTED: Final = frozenset({"ignored", "own-output"})
 _HEADINGS: Final = ("file", "verdict", "tokens", "", "ratio", "bytes", "", "facts", "score")
 #: Findings printed per session; the report has them all.
 _FINDINGS: Final = 10
+#: Reasons of unchanged sessions are printed for so many sessions at most.
+_REASONS: Final = 10
 #: Resume commands printed; the report has them all.
 _RESUMES: Final = 5
 
@@ -28,7 +31,8 @@ def write(document: Mapping[str, Any], stream: TextIO, options: Mapping[str, Any
     if rows:
         (_draw if drawn else _plain)(rows, stream)
     for s in sessions:
-        stream.writelines(f"{line}\n" for line in _remarks(s))
+        stream.writelines(f"{line}\n" for line in _remarks(s, reasons=len(sessions) <= _REASONS))
+    stream.writelines(f"{line}\n" for line in _absent(sessions))
     stream.write(f"{_sums(document['totals'])}\n")
     if document["totals"].get("model"):
         stream.write(f"{_asked(document['totals']['model'])}\n")
@@ -82,12 +86,27 @@ def _plain(rows: Sequence[tuple[str, ...]], stream: TextIO) -> None:
         stream.write(f"{'  '.join(cells).rstrip()}\n")
 
 
-def _remarks(s: Mapping[str, Any]) -> Iterator[str]:
+def _absent(sessions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the user asked to keep and no file of the run has: a slip of the pen, most likely."""
+    nowhere: dict[tuple[str, str], set[str]] = {}
+    for s in sessions:
+        for f in s["findings"]:
+            if f["message"] == ABSENT:
+                nowhere.setdefault((f["check"], f["fact"]), set()).add(s["path"])
+    compacted = {s["path"] for s in sessions if s["verdict"] != "quarantined" and s["tokens"]["budget"]}
+    for (check, fact), paths in nowhere.items():
+        if paths >= compacted:
+            yield printable(f"{check}: {ABSENT}: {shorten(fact, 80)}")
+
+
+def _remarks(s: Mapping[str, Any], *, reasons: bool) -> Iterator[str]:
     """What a person should look at; what could not be read has been said on standard error."""
     if s["verdict"] == "quarantined":
         return
     if s["verdict"] == "reverted":
         yield printable(f"{s['path']}: reverted: {shorten(s['reason'], 160)}")
+    if s["verdict"] == "unchanged" and s["reason"] and reasons:
+        yield printable(f"{s['path']}: unchanged: {shorten(s['reason'], 160)}")
     found = [f for f in s["findings"] if f["level"] != "note"]
     for f in found[:_FINDINGS]:
         at = f["at"]
