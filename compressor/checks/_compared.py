@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Final
 
 from compressor.checks._align import SUMMARY, Alignment, align, visible
-from compressor.checks._items import items
 from compressor.checks._lines import Lines
 from compressor.checks._statements import Index, Statement, cut, of_session
 from compressor.checks._terms import bag, bare, squeeze
-from compressor.guards._data import cue_files
-from compressor.guards.numbers import Number, numbers, same
-from compressor.guards.sentences import sentences
+from compressor.checks._wording import (
+    BULLET,
+    CITED,
+    DIGITS,
+    HARNESS,
+    JOINED,
+    bordered,
+    clauses_of,
+    has_digits,
+    is_inventory,
+    labels,
+    plain,
+    stands,
+    without_citation,
+)
+from compressor.guards.numbers import Number, same
 from compressor.model import MARK_PREFIX, Comparison, Finding, Level, Message, Origin, Part, PartType, Place, Role
 
 _KEY: Final = "compared"
-_CITED: Final = re.compile(r"\s*\[(#\d+(?:, ?#\d+)*)\]\s*$")
-_BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s+")
-_DIGITS: Final = re.compile(r"\d[\d,._'’]*")
-#: Where a line is put together of clauses: a decision and its reason, a title and its points.
-_JOINED: Final = re.compile(r"\s+—\s+|[:：;；]\s+|[；：]|(?<=[.!?])\s+|…|[。！？]")
-#: What may stand beside a stretch that is a whole statement.
-_BORDER: Final = frozenset("\n\r.!?;:,。！？；：，、()（）\"'“”‘’「」`*-–—|>#[]")
 _SHOWN: Final = 160
-#: A file of cues with so long a name holds the words of a language.
-_TAG: Final = 2
 
 
 #: Marks that a summary begins with, and so many list entries make one.
 _STRUCTURED: Final = ("<", "[", "#")
 _LISTED: Final = 2
-#: A statement with so many names, and little else, is a list of them.
-_INVENTORY: Final = 5
 _THIRD_PERSON: Final = re.compile(r"\b(?:the|our) (?:user|customer|assistant|agent)\b|用户|助手|客户", re.IGNORECASE)
 #: A cited message speaks of a statement when it has more than this share of its words.
 _CLEAR: Final = 0.5
@@ -52,11 +53,6 @@ _SPOKEN: Final = 20_000
 _NEAR, _NEAR_OWN = 12, 4
 #: Shorter words are not looked for in the file's invisible fields.
 _LEAST: Final = 4
-#: What a tool writes around the summary of its own.
-_HARNESS: Final = re.compile(
-    r"This session is being continued from a previous conversation|If you need specific details from before compaction"
-    r"|(?:Please )?[Cc]ontinue the conversation from where (?:we|it) left"
-)
 
 
 class Compared:
@@ -115,18 +111,18 @@ class Compared:
     @cached_property
     def claims(self) -> list[Statement]:
         """The new statements that say something; not lists of names, of which only the names can be wrong."""
-        return [s for s in self.new if s.prose and not _is_inventory(s)]
+        return [s for s in self.new if s.prose and not is_inventory(s)]
 
     @cached_property
     def new(self) -> list[Statement]:
         """The statements that the original does not have in these words."""
-        whole = [_without_citation(s) for part in self.new_parts for s in cut(self.message(part), part)]
+        whole = [without_citation(s) for part in self.new_parts for s in cut(self.message(part), part)]
         sources = {part.ordinal: source.text for part, source in self.alignment.altered}
         out = [s for s in whole if s.text not in sources.get(s.part.ordinal, "")]
-        labels = _labels()
+        known = labels()
         return [
             s for s in out
-            if not s.text.startswith(MARK_PREFIX) and not _HARNESS.match(s.text) and s.text.strip("# ") not in labels and not self.is_verbatim(s)
+            if not s.text.startswith(MARK_PREFIX) and not HARNESS.match(s.text) and s.text.strip("# ") not in known and not self.is_verbatim(s)
         ]  # fmt: skip
 
     def message(self, part: Part) -> Message:
@@ -190,7 +186,7 @@ class Compared:
 
     @cached_property
     def _digits(self) -> frozenset[str]:
-        return frozenset(_plain(d) for d in set(_DIGITS.findall(self.original_text)))
+        return frozenset(plain(d) for d in set(DIGITS.findall(self.original_text)))
 
     @cached_property
     def prose_numbers(self) -> list[tuple[Number, Statement]]:
@@ -201,7 +197,7 @@ class Compared:
         """The original messages that a statement of a brief cites."""
         line_end = statement.part.text.find("\n", statement.end)
         line = statement.part.text[statement.start : line_end if line_end >= 0 else None]
-        found = _CITED.search(line)
+        found = CITED.search(line)
         if not found:
             return []
         numbers_ = (int(n) for n in re.findall(r"\d+", found.group(1)))
@@ -209,26 +205,26 @@ class Compared:
 
     def is_verbatim(self, statement: Statement) -> bool:
         """Whether the original has the same words as a whole statement, not as a piece of one."""
-        body = squeeze(_BULLET.sub("", _CITED.sub("", statement.text), count=1))
+        body = squeeze(BULLET.sub("", CITED.sub("", statement.text), count=1))
         if not body:
             return True
         cited = self.cited(statement)
         if cited:
-            clauses = [c for c in (c.strip() for c in _JOINED.split(body)) if c]
+            clauses = [c for c in (c.strip() for c in JOINED.split(body)) if c]
             if any(self._says(m, body) for m in cited) or all(any(self._says(m, c) for m in cited) for c in clauses):
                 return True
             if self.comparison.ours:
                 return False
-        return _stands(body, self.original_text) or _stands(body, self.original_squeezed)
+        return stands(body, self.original_text) or stands(body, self.original_squeezed)
 
     def _says(self, message: Message, clause: str) -> bool:
         """Whether a message has these words as a line, sentence or clause, its markup apart."""
-        if any(_stands(clause, p.text) for p in message.parts):
+        if any(stands(clause, p.text) for p in message.parts):
             return True
         known = self._clauses.get(message.index)
         if known is None:
             texts = [p.text for p in message.parts if p.type is PartType.TEXT and len(p.text) <= _SPOKEN]
-            found = {c for text in texts for line in text.split("\n") for c in (bare(line), *_clauses(line))}
+            found = {c for text in texts for line in text.split("\n") for c in (bare(line), *clauses_of(line))}
             known = self._clauses[message.index] = frozenset(found)
         return bare(clause) in known
 
@@ -273,14 +269,14 @@ class Compared:
 
     def cites(self, statement: Statement, word: str) -> bool:
         """Whether a message that the statement cites has this word."""
-        return any(_bordered(word, p.text) for m in self.cited(statement) for p in m.parts)
+        return any(bordered(word, p.text) for m in self.cited(statement) for p in m.parts)
 
     def has_number(self, number: Number, statement: Statement) -> bool:
         """Whether the original has this value, in whatever notation."""
-        if _bordered(number.text.strip(), self.original_text):
+        if bordered(number.text.strip(), self.original_text):
             return True
-        written = _DIGITS.search(number.text)
-        digits = _plain(written.group()) if written else ""
+        written = DIGITS.search(number.text)
+        digits = plain(written.group()) if written else ""
         if digits in self._digits and not number.unit:
             return True
         if any(same(number, n) for _, s in self.evidence(statement) for n in s.numbers):
@@ -293,7 +289,7 @@ class Compared:
         """The value in the tool output: lines with these digits, or with the same unit."""
         if digits in self._digits:
             return any(
-                same(number, n) for s in self.index.statements if not s.prose and _has_digits(s.text, digits)
+                same(number, n) for s in self.index.statements if not s.prose and has_digits(s.text, digits)
                 for n in s.numbers
             )  # fmt: skip
         return False
@@ -301,14 +297,14 @@ class Compared:
     def has_word(self, word: str) -> bool:
         """Whether the original has this word or name, whatever its letter case."""
         lower = word.lower()
-        return lower in self.tools or _bordered(lower, self.original_lower) or self._in_file(word)
+        return lower in self.tools or bordered(lower, self.original_lower) or self._in_file(word)
 
     def _in_file(self, word: str) -> bool:
         """The word in the file's own fields (ids, names of arguments, branches, times), as it is written."""
         if not word.isascii() or len(word) < _LEAST:
             return False
         found: int = self.comparison.raw.find(word.encode())
-        return found >= 0 and _bordered(word, self._around(found, len(word)))
+        return found >= 0 and bordered(word, self._around(found, len(word)))
 
     def _around(self, at: int, size: int) -> str:
         return bytes(self.comparison.raw[max(0, at - 1) : at + size + 2]).decode("utf-8", "replace")
@@ -337,19 +333,6 @@ class Compared:
     def origin(self, message: Message, offset: int = 0) -> Place:
         """A place in the original."""
         return Place(self.comparison.files[0], message.line, message.id, offset)
-
-
-@cache
-def _labels() -> frozenset[str]:
-    """What our own briefs say around their entries: headings and the sentences of the notice, in every language."""
-    from compressor.language import lexicon
-
-    found: set[str] = set()
-    for tag in (name for name in cue_files() if len(name) == _TAG):
-        for label in lexicon(tag).labels.values():
-            found.add(label)
-            found.update(label[s.start : s.end] for s in sentences(label))
-    return frozenset(found)
 
 
 def of(comparison: Comparison) -> Compared:
@@ -388,73 +371,4 @@ def distinct(findings: Iterator[Finding]) -> Iterator[Finding]:
             yield finding
 
 
-def numbers_of(statements: Sequence[Statement]) -> Iterator[tuple[Number, Statement]]:
-    for statement in statements:
-        for number in statement.numbers:
-            yield number, statement
-
-
-def _without_citation(statement: Statement) -> Statement:
-    found = _CITED.search(statement.text)
-    if not found:
-        return statement
-    end = statement.start + found.start()
-    return Statement(statement.message, statement.part, statement.start, end, statement.prose)
-
-
-def _clauses(line: str) -> list[str]:
-    """The clauses of a line, without their markup."""
-    return [b for p in _JOINED.split(line) if p and (b := bare(p))]
-
-
-def _is_inventory(statement: Statement) -> bool:
-    """Whether a statement is names for the most part."""
-    found = items(statement.text)
-    return len(found) >= _INVENTORY and sum(i.end - i.start for i in found) * 2 > len(statement.text)
-
-
-def _stands(body: str, text: str) -> bool:
-    at = text.find(body)
-    while at >= 0:
-        end = at + len(body)
-        before = text[max(0, at - 2) : at].rstrip(" \t")[-1:]
-        after = text[end : end + 2].lstrip(" \t")[:1]
-        if (not before or before in _BORDER) and (not after or after in _BORDER or body[-1] in _BORDER):
-            return True
-        at = text.find(body, at + 1)
-    return False
-
-
-def _plain(digits: str) -> str:
-    return digits.replace(",", "").replace("_", "").replace("'", "").replace("’", "").strip(".")
-
-
-def _bordered(word: str, text: str) -> bool:
-    """Whether the word stands in the text, not as a piece of a longer word or number."""
-    if not word:
-        return True
-    at = text.find(word)
-    size = len(word)
-    while at >= 0:
-        end = at + size
-        if not _continues(text[at - 1 : at], word[0]) and not _continues(text[end : end + 1], word[-1]):
-            tail = text[end : end + 2]
-            if not (word[-1].isdigit() and tail[:1] in ".," and tail[1:].isdigit()):
-                return True
-        at = text.find(word, at + 1)
-    return False
-
-
-def _continues(char: str, edge: str) -> bool:
-    if not char or not (char.isalnum() or char == "_"):
-        return False
-    if not char.isascii() or not edge.isascii():
-        return False
-    return edge.isalnum() and (char.isdigit() == edge.isdigit() or char.isalpha() == edge.isalpha())
-
-
-def _has_digits(text: str, digits: str) -> bool:
-    return any(_plain(d) == digits for d in _DIGITS.findall(text))
-
-
-__all__ = ["Compared", "bare", "distinct", "error", "numbers", "of", "shown", "where"]
+__all__ = ["Compared", "bare", "distinct", "error", "of", "shown", "where"]
