@@ -5,29 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from kit import FIXTURES, ROOT, Ran
 
 from compressor.archive import Store
-
-ROOT = Path(__file__).resolve().parent.parent
-FIXTURES = ROOT / "fixtures"
 
 # machines differ; what is slow is found by benchmarks, not by a deadline per example
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
-
-
-@dataclass(frozen=True)
-class Ran:
-    """One call of the command line."""
-
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture(autouse=True)

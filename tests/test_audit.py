@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from conftest import FIXTURES, Ran
+from kit import FIXTURES, Ran
 
 from compressor.archive import Store
 from compressor.audit import NAME, Audit

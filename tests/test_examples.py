@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES, ROOT, Ran
+from kit import FIXTURES, ROOT, Ran
 
 from compressor import Archive
 from compressor.yamlfile import load

@@ -18,7 +18,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from conftest import FIXTURES, ROOT, Ran
+from kit import FIXTURES, ROOT, Ran
 
 from compressor import Archive
 from compressor.archive import Store

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Ran
+from kit import Ran
 
 from compressor.formats._records import Source
 from compressor.options import Options, settings

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES, Ran
+from kit import FIXTURES, Ran
 
 import compressor
 from compressor.archive import Store

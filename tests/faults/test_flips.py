@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import FIXTURES, ROOT
+from kit import FIXTURES, ROOT
 
 from compressor.archive import Store
 from compressor.errors import ArchiveError

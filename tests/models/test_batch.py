@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import KEY, write_session
+from modelkit import KEY, write_session
 from server import Server, entry, plain
 
 Cli = Callable[..., Any]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import KEY, report_of, write_session
+from modelkit import KEY, report_of, write_session
 from server import Asked, Drop, Hang, Raw, Say, Script, Server, Status, brief, entry, plain
 
 from compressor.reading import open_source, read

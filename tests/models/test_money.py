@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import report_of, write_session
+from modelkit import report_of, write_session
 from server import Asked, Say, Server, Status, entry, plain
 
 from compressor.asking import Price

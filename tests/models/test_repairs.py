@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conftest import report_of, write_session
+from modelkit import report_of, write_session
 from server import Asked, Server, brief, entry, plain
 
 from compressor.asking import Proposal
@@ -92,7 +92,7 @@ def test_sources_are_looked_up(session: Path, server: Server, run: Run) -> None:
 
 
 def _session() -> Any:
-    from conftest import messages
+    from modelkit import messages
 
     from compressor.formats import Source
 
@@ -212,7 +212,7 @@ def test_above_the_hard_mark_no_model_is_asked(session: Path, server: Server, ru
 
 
 def test_the_brief_is_in_the_language_of_the_session(folder: Path, server: Server, run: Run) -> None:
-    from conftest import messages
+    from modelkit import messages
 
     said = messages()
     said[1]["content"] = "请查明账单服务为什么构建失败并修复它。不要修改迁移目录。每一步都要说明原因。"

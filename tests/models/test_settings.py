@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import KEY, messages, report_of
+from modelkit import KEY, messages, report_of
 from server import Server, Status
 
 import compressor
