@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
+from compressor import yamlplain
 from compressor.data import resource
 from compressor.errors import ConfigError, Location
 
@@ -30,21 +31,30 @@ def load(name: str) -> Mapping[str, Any]:
     Raises:
         ConfigError: there is no such file, or it is not a mapping.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     file = resource(f"rules/cues/{name}.yaml")
     try:
-        data = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ConfigError(f'there are no cues "{name}"', hint=f"known: {', '.join(cue_files())}") from None
-    except YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = Location(str(file), mark.line + 1, mark.column + 1) if mark else Location(str(file))
-        raise ConfigError(str(getattr(error, "problem", error)), at=place) from None
+    try:
+        data = yamlplain.parse(text)
+    except yamlplain.UnsureError:
+        data = _parse(text, str(file))
     if not isinstance(data, dict):
         raise ConfigError("a cue file is a mapping of lists", at=Location(str(file), 1))
     return data
+
+
+def _parse(text: str, path: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe").load(text)
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = Location(path, mark.line + 1, mark.column + 1) if mark else Location(path)
+        raise ConfigError(str(getattr(error, "problem", error)), at=place) from None
 
 
 @cache
