@@ -25,8 +25,7 @@ def write(document: Mapping[str, Any], stream: TextIO, options: Mapping[str, Any
     stream.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     name = quoteattr(str(document["tool"]))
     stream.write(f'<testsuites><testsuite name={name} tests="{len(names)}" failures="{failed}">\n')
-    for n in names:
-        stream.write(_case(n, by_file[n]))
+    stream.writelines(_case(n, by_file[n]) for n in names)
     stream.write("</testsuite></testsuites>\n")
 
 

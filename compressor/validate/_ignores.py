@@ -108,7 +108,7 @@ def _load(path: Path) -> Counter[str]:
 
 def _key(name: str, f: Finding) -> str:
     """What a finding is, wherever in the file it stands: lines move."""
-    text = "\x00".join((name, f.check, f.message, f.fact))
+    text = f"{name}\x00{f.check}\x00{f.message}\x00{f.fact}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -49,7 +49,7 @@ def check(transcript: Transcript, terms: Terms) -> Iterator[Finding]:
         yield from _guarded(original, transcript, settings)
 
 
-def _states(transcript: Transcript) -> Iterator[Finding]:
+def _states(transcript: Transcript) -> Generator[Finding, None, bool]:
     """V03; returns whether the tool has appended to a session since."""
     from compressor.regrowth import state
 

@@ -68,7 +68,9 @@ _ROLES: Final[Mapping[str, frozenset[str]]] = {
                      "compactionSummary", "system"}),
 }  # fmt: skip
 #: Formats whose lists hold nothing but messages.
-_PURE: Final = frozenset({"openai-chat", "anthropic", "langchain", "generic", "tau-bench", "tau2-bench", "sharegpt", "letta"})
+_PURE: Final = frozenset(
+    {"openai-chat", "anthropic", "langchain", "generic", "tau-bench", "tau2-bench", "sharegpt", "letta"}
+)
 
 
 def check(source: Source, text: Text, transcript: Transcript) -> Iterator[Finding]:
@@ -113,9 +115,9 @@ def _kind(name: str, record: Record, value: dict[str, Any], path: str) -> Iterat
     if needed and all(key in value for key in needed) and kind not in known:
         yield Finding("W02", Level.WARNING, "record of a kind that is not known", str(kind)[:60], at)
     payload = value.get("payload")
-    if name == "codex" and isinstance(payload, dict) and kind not in ("response_item", "event_msg"):
-        if payload.get("type") in _ITEMS:
-            yield Finding("W02", Level.WARNING, "record of a kind that is not known", str(kind)[:60], at)
+    carries = name == "codex" and isinstance(payload, dict) and payload.get("type") in _ITEMS
+    if carries and kind not in ("response_item", "event_msg"):
+        yield Finding("W02", Level.WARNING, "record of a kind that is not known", str(kind)[:60], at)
     message = value.get("message")
     if name in _ROLES and isinstance(message, dict) and "role" in message and message["role"] not in _ROLES[name]:
         yield Finding("S01", Level.ERROR, "message.role is none that is known", str(message["role"])[:60], at)
@@ -129,7 +131,9 @@ def _unrequested(text: Text, path: str) -> Iterator[Finding]:
         if not isinstance(data, dict):
             continue
         requests = data.get("toolRequests")
-        asked |= {str(r.get("toolCallId")) for r in requests if isinstance(r, dict)} if isinstance(requests, list) else set()
+        asked |= (
+            {str(r.get("toolCallId")) for r in requests if isinstance(r, dict)} if isinstance(requests, list) else set()
+        )
         id_ = data.get("toolCallId")
         if str(value.get("type")).startswith("tool.execution") and isinstance(id_, str) and id_ not in asked:
             at = Place(path, record.line)

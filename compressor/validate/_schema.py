@@ -108,7 +108,7 @@ class _Compiler:
             raise UnknownKeywordError(name)
         if name not in self._known:
             later: list[Test] = []
-            self._known[name] = lambda v: later[0](v)
+            self._known[name] = lambda v: later[0](v)  # noqa: PLW0108 - it is not compiled yet
             later.append(self.test(self._root["$defs"][name.removeprefix("#/$defs/")]))
             self._known[name] = later[0]
         return self._known[name]
@@ -216,11 +216,10 @@ def _if(compiler: _Compiler, value: Any, schema: Schema) -> Test:
 
 
 def _ref(compiler: _Compiler, value: Any, _schema: Schema) -> Test:
-    found = compiler.reference(value)
-    return lambda v: found(v)
+    return compiler.reference(value)
 
 
-def _size(kind: type, least: bool) -> Callable[[_Compiler, Any, Schema], Test]:
+def _size(kind: type[list[Any] | dict[str, Any] | str], *, least: bool) -> Callable[[_Compiler, Any, Schema], Test]:
     def make(_: _Compiler, bound: Any, _schema: Schema) -> Test:
         if least:
             return lambda v: not isinstance(v, kind) or len(v) >= bound
@@ -229,7 +228,7 @@ def _size(kind: type, least: bool) -> Callable[[_Compiler, Any, Schema], Test]:
     return make
 
 
-def _bound(least: bool) -> Callable[[_Compiler, Any, Schema], Test]:
+def _bound(*, least: bool) -> Callable[[_Compiler, Any, Schema], Test]:
     def make(_: _Compiler, bound: Any, _schema: Schema) -> Test:
         number = _TYPES["number"]
         if least:
@@ -247,9 +246,9 @@ def _pattern(_: _Compiler, value: Any, _schema: Schema) -> Test:
 _KEYWORDS: Final[Mapping[str, Callable[[_Compiler, Any, Schema], Test]]] = {
     "type": _type, "enum": _enum, "const": _const, "properties": _properties, "additionalProperties": _additional,
     "required": _required, "items": _items, "anyOf": _any_of, "allOf": _all_of, "oneOf": _one_of, "not": _not,
-    "if": _if, "$ref": _ref, "pattern": _pattern, "minItems": _size(list, True), "maxItems": _size(list, False),
-    "minLength": _size(str, True), "maxLength": _size(str, False), "minProperties": _size(dict, True),
-    "maxProperties": _size(dict, False), "minimum": _bound(True), "maximum": _bound(False),
+    "if": _if, "$ref": _ref, "pattern": _pattern, "minItems": _size(list, least=True), "maxItems": _size(list, least=False),
+    "minLength": _size(str, least=True), "maxLength": _size(str, least=False), "minProperties": _size(dict, least=True),
+    "maxProperties": _size(dict, least=False), "minimum": _bound(least=True), "maximum": _bound(least=False),
 }  # fmt: skip
 
 

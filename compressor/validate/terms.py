@@ -22,7 +22,9 @@ class Terms:
     ignore: Annotated[_Texts, Spec("Not these codes, nor any that begin so.", many=True, metavar="CODES")] = ()
     per_file_ignores: Annotated[
         Mapping[str, Any],
-        Spec("Codes to ignore in the files that match (tests/data/**=E02,J).", "pairs", many=True, metavar="GLOB=CODES"),
+        Spec(
+            "Codes to ignore in the files that match (tests/data/**=E02,J).", "pairs", many=True, metavar="GLOB=CODES"
+        ),
     ] = field(default_factory=dict)
     baseline: Annotated[Path | None, Spec("Findings that are known already; only new ones count.", "path")] = None
     max_bytes: Annotated[int | None, Spec("L01: how large a file may be.", "count", metavar="BYTES")] = None
@@ -44,9 +46,7 @@ class Terms:
     exclude: Annotated[_Texts, Spec("In folders, no files that match.", many=True, metavar="GLOB")] = ()
     fail_on: Annotated[
         str,
-        Spec(
-            "Level of finding from which the exit code is 1.", "name", choices=("note", "warning", "error", "never")
-        ),
+        Spec("Level of finding from which the exit code is 1.", "name", choices=("note", "warning", "error", "never")),
     ] = "error"
 
     def codes(self, said: str) -> tuple[str, ...]:

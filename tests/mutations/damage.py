@@ -10,6 +10,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -134,7 +135,9 @@ def _pairs(file: File, items: list[Any]) -> list[tuple[int, list[int], Any]]:
         if file.shape is SHAPES["sharegpt"]:
             results = [i + 1] if i + 1 < len(items) and _ids(items[i + 1], file.shape.result) else []
         else:
-            results = [j for j in range(i + 1, len(items)) if any(d[k] == id_ for d, k in _ids(items[j], file.shape.result))]
+            results = [
+                j for j in range(i + 1, len(items)) if any(d[k] == id_ for d, k in _ids(items[j], file.shape.result))
+            ]
             again = any(d[k] == id_ for j, o in enumerate(items) if j != i for d, k in _ids(o, file.shape.call))
             if again or len(results) > 1 or any(len(_ids(items[j], file.shape.result)) > 1 for j in results):
                 continue
@@ -228,7 +231,11 @@ def broken_batch(file: File, random: Random) -> bool:
         for i, item in enumerate(items):
             ids = list(dict.fromkeys(d[k] for d, k in _ids(item, file.shape.call)))
             for id_ in ids if len(ids) > 1 and not _ids(item, file.shape.result) else ():
-                there = [j for j in range(i + 1, len(items)) if any(d[k] == id_ for d, k in _ids(items[j], file.shape.result))]
+                there = [
+                    j
+                    for j in range(i + 1, len(items))
+                    if any(d[k] == id_ for d, k in _ids(items[j], file.shape.result))
+                ]
                 if len(there) == 1 and len(_ids(items[there[0]], file.shape.result)) == 1:
                     options.append((items, i, there[0]))
     if not options:
@@ -254,7 +261,9 @@ def edited_seal(file: File, random: Random) -> bool:
         return False
     item, holder, key = random.choice(spots)
     value = holder[key]
-    holder[key] = random.choice((value[:-3], value[: len(value) // 2] + "…", "[removed]", "", f"{value[:9]} {value[9:]}"))
+    holder[key] = random.choice(
+        (value[:-3], value[: len(value) // 2] + "…", "[removed]", "", f"{value[:9]} {value[9:]}")
+    )
     file.touch(item)
     return True
 
@@ -277,7 +286,9 @@ def duplicate_id(file: File, random: Random) -> bool:
     """Two records have one id, or two calls."""
     if file.shape.chain:
         own, up = file.shape.chain
-        items = [r for r in file.rows if isinstance(r, dict) and isinstance(r.get(own), str) and isinstance(r.get(up), str)]
+        items = [
+            r for r in file.rows if isinstance(r, dict) and isinstance(r.get(own), str) and isinstance(r.get(up), str)
+        ]
         if len(items) < 3:
             return False
         first, second = random.choice(items[:-2]), items[-1]
@@ -296,7 +307,7 @@ def duplicate_id(file: File, random: Random) -> bool:
 
 
 def _neighbours(found: list) -> Iterator[tuple[Any, Any]]:
-    yield from zip(found, found[1:], strict=False)
+    yield from pairwise(found)
 
 
 def duplicated_record(file: File, random: Random) -> bool:
@@ -373,7 +384,11 @@ def wrong_type(file: File, random: Random) -> bool:
     value = random.choice((17, True, {"a": 1.5}))
 
     def change(holder: dict, key: str) -> None:
-        holder[key] = [17] if isinstance(holder[key], (int, bool)) or (isinstance(holder[key], dict) and value == {"a": 1.5}) else value
+        holder[key] = (
+            [17]
+            if isinstance(holder[key], (int, bool)) or (isinstance(holder[key], dict) and value == {"a": 1.5})
+            else value
+        )
 
     return _field(file, random, file.shape.typed, change)
 
@@ -385,7 +400,9 @@ def missing_field(file: File, random: Random) -> bool:
 
 def invalid_enum(file: File, random: Random) -> bool:
     """A word that the format does not know."""
-    return _field(file, random, file.shape.enums, lambda holder, key: holder.update({key: f"{str(holder[key])[:-2]}zz"}))
+    return _field(
+        file, random, file.shape.enums, lambda holder, key: holder.update({key: f"{str(holder[key])[:-2]}zz"})
+    )
 
 
 def lost_inner_result(file: File, random: Random) -> bool:
@@ -415,13 +432,19 @@ def uneven_copies(file: File, random: Random) -> bool:
     """Of a text that stands twice one copy was changed."""
     if not isinstance(file.document, dict) or "trajectory" not in file.document:
         return False
-    steps = [s for s in file.document["trajectory"] if isinstance(s.get("observation"), str) and len(s["observation"]) > 20]
+    steps = [
+        s for s in file.document["trajectory"] if isinstance(s.get("observation"), str) and len(s["observation"]) > 20
+    ]
     texts = json.dumps(file.document.get("history"))
     steps = [s for s in steps if json.dumps(s["observation"])[1:-1] in texts]
     if not steps:
         return False
     step = random.choice(steps)
-    same = [h for h in file.document["history"] if step["observation"] in json.dumps(h.get("content")) or step["observation"] in str(h.get("content"))]
+    same = [
+        h
+        for h in file.document["history"]
+        if step["observation"] in json.dumps(h.get("content")) or step["observation"] in str(h.get("content"))
+    ]
     step["observation"] = step["observation"][:10] + " (changed)"
     file.touch(step, *same)
     return True
@@ -547,7 +570,11 @@ def conflict_marker(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None
 
 def half_character(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
     """A pair of escapes was cut in two."""
-    spots = [i for i in _structure(raw) if raw[i : i + 1] == b'"' and raw[i + 1 : i + 2].isalpha() and raw[i - 1 : i] in b": "]
+    spots = [
+        i
+        for i in _structure(raw)
+        if raw[i : i + 1] == b'"' and raw[i + 1 : i + 2].isalpha() and raw[i - 1 : i] in b": "
+    ]
     if not spots:
         return None
     at = random.choice(spots) + 1

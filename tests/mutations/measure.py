@@ -11,6 +11,7 @@ from random import Random
 from compressor.formats import Source
 from compressor.model import Finding
 from compressor.validate import Terms, check_source
+
 from .damage import Mutant, mutants, normal
 
 

@@ -53,7 +53,9 @@ def of(key: str, **values) -> Key:
 
     def test(d: dict) -> str | None:
         for name, wanted in values.items():
-            if name not in d or (wanted is not ... and d[name] not in (wanted if isinstance(wanted, tuple) else (wanted,))):
+            if name not in d or (
+                wanted is not ... and d[name] not in (wanted if isinstance(wanted, tuple) else (wanted,))
+            ):
                 return None
         return key if isinstance(d.get(key), str) else None
 
@@ -65,7 +67,9 @@ def has(**values) -> Callable[[dict], bool]:
 
     def test(d: dict) -> bool:
         for name, wanted in values.items():
-            if name not in d or (wanted is not ... and d[name] not in (wanted if isinstance(wanted, tuple) else (wanted,))):
+            if name not in d or (
+                wanted is not ... and d[name] not in (wanted if isinstance(wanted, tuple) else (wanted,))
+            ):
                 return False
         return True
 
