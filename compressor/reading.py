@@ -25,6 +25,13 @@ HEAD_ROWS: Final = 60
 
 _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 _GZIP, _ZSTD, _SQLITE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"SQLite format 3\x00"
+#: An archive: of these only Inspect's logs are read.
+_ZIP: Final = b"PK\x03\x04"
+#: Names that tell whose database a file is, and what to do instead.
+_DATABASES: Final = (
+    (b"cursorDiskKV", "Cursor's database", "export the chat from Cursor, and name that file"),
+    (b"session", "OpenCode's database", "export the session first (opencode export ID > session.json)"),
+)
 _TEXT_SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson", ".traj"})
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
@@ -163,14 +170,21 @@ def _refuse_encodings(source: Source) -> None:
     if start[:2] in _UTF16:
         raise ReadError("text in UTF-16, expected UTF-8", at=at, hint="convert it: iconv -f UTF-16 -t UTF-8")
     if start.startswith(_SQLITE):
-        hint = "export the session first (opencode export ID > session.json)"
-        raise NotATranscript("a database, not a transcript", at=Location(source.path), hint=hint)
-    if b"\x00" in start:
+        raise _database(source)
+    if b"\x00" in start and not start.startswith(_ZIP):
         if start[:1] in b"{[" and start[1:2] == b"\x00" or start[:1] == b"\x00" and start[1:2] in b"{[":
             raise ReadError("text in UTF-16, expected UTF-8", at=at, hint="convert it: iconv -f UTF-16 -t UTF-8")
         if Path(source.path).suffix in _TEXT_SUFFIXES:
             raise ReadError("binary data in a file that is named as text", at=at, hint="is the file damaged?")
         raise NotATranscript("binary data, not a transcript", at=Location(source.path))
+
+
+def _database(source: Source) -> NotATranscript:
+    tables = bytes(source.raw[: 64 * 1024])
+    for name, what, hint in _DATABASES:
+        if name in tables:
+            return NotATranscript(f"{what}, not a transcript", at=Location(source.path), hint=hint)
+    return NotATranscript("a database, not a transcript", at=Location(source.path), hint="export its sessions first")
 
 
 def make_head(source: Source) -> Head:
@@ -223,6 +237,11 @@ def _unknown(source: Source, head: Head) -> ReadError:
             at=at,
             hint="put the chunks of each message together into one JSON line first",
         )
+    if any(isinstance(r, dict) and r.get("method") == "session/update" for r in head.rows):
+        hint = "the agent that wrote it keeps a session file of its own: name that"
+        return ReadError("a log of the Agent Client Protocol", at=at, hint=hint)
+    if source.raw[: len(_ZIP)] == _ZIP:
+        return NotATranscript("an archive, not a transcript", at=Location(source.path), hint="unpack it first")
     if head.document is None and not head.rows and text[:1] in ("{", "["):
         return _broken(source)
     return NotATranscript("no known transcript format", at=Location(source.path), hint="name it with --format")

@@ -13,7 +13,7 @@ from compressor import plugins
 from compressor.formats._records import Source
 from compressor.reading import detect, open_source
 
-NAMES = ("atif", "copilot-cli", "opencode", "pi", "qwen-code", "roo")
+NAMES = ("atif", "copilot-cli", "inspect", "opencode", "pi", "qwen-code", "roo")
 NAMED = ("copilot-cli", "opencode", "pi", "qwen-code")
 TREES = ("copilot-cli", "pi", "qwen-code")
 CASES = [pytest.param(n, *c.values, id=f"{n}-{c.id}") for n in NAMES for c in agent_cases.cases(n)]
