@@ -12,7 +12,16 @@ import orjson
 
 from compressor.errors import SummarizeError
 from compressor.summarizers._answers import Answer
-from compressor.summarizers._clients import Anthropic, OpenAI, is_theirs, of_chat, of_message, said_in, sort_out
+from compressor.summarizers._clients import (
+    Anthropic,
+    OpenAI,
+    is_theirs,
+    of_chat,
+    of_message,
+    said_in,
+    sort_out,
+    without_key,
+)
 from compressor.summarizers._failures import told
 from compressor.summarizers._request import Request
 
@@ -103,7 +112,7 @@ class OpenAIBatches:
             contents = [self._api.files.content(f).read() for f in files]
         for line in (line for data in contents for line in data.split(b"\n") if line.strip()):
             value = orjson.loads(line)
-            yield str(value["custom_id"]), _of_line(value)
+            yield str(value["custom_id"]), _checked(self._client, _of_line(value))
 
     def cancel(self, batch: str) -> None:
         """Stop it; what is answered already can still be collected."""
@@ -174,7 +183,7 @@ class AnthropicBatches:
             if place and urlsplit(place).netloc != urlsplit(str(self._client.client.base_url)).netloc:
                 raise SummarizeError("the endpoint keeps its results elsewhere", hint="collect them with its own tools")
             for line in self._api.results(batch):
-                yield str(line.custom_id), _of_result(line.result)
+                yield str(line.custom_id), _checked(self._client, _of_result(line.result))
 
     def cancel(self, batch: str) -> None:
         """Stop it; what is answered already can still be collected."""
@@ -192,6 +201,13 @@ def _of_result(result: Any) -> Answer | str:
         return told(getattr(inner, "message", result.type), "")
     try:
         return of_message(result.message.model_dump())
+    except SummarizeError as error:
+        return error.message
+
+
+def _checked(client: OpenAI | Anthropic, answer: Answer | str) -> Answer | str:
+    try:
+        return answer if isinstance(answer, str) else without_key(answer, client.key)
     except SummarizeError as error:
         return error.message
 

@@ -79,7 +79,7 @@ class OpenAI:
         left = max(0.1, until - time.monotonic())
         create = self.client.chat.completions.with_streaming_response.create
         with create(**self.body(request), timeout=left) as response:
-            return of_chat(_json(_read(response.iter_bytes(), until)))
+            return without_key(of_chat(_json(_read(response.iter_bytes(), until))), self.key)
 
     def close(self) -> None:
         """Close the connections."""
@@ -142,7 +142,7 @@ class Anthropic:
         create = self.client.messages.with_streaming_response.create
         try:
             with create(**self.body(request), timeout=seconds) as response:
-                return of_message(_json(_read(response.iter_bytes(), until)))
+                return without_key(of_message(_json(_read(response.iter_bytes(), until))), self.key)
         except Exception as error:
             if not is_theirs(error, self.sdk.AnthropicError):
                 raise
@@ -275,6 +275,17 @@ def _json(data: bytes) -> Any:
     except orjson.JSONDecodeError:
         # a proxy's page, or half an answer: the connection broke where it looked whole
         raise busy("the endpoint's answer is not JSON") from None
+
+
+def without_key(answer: Answer, key: str) -> Answer:
+    """The answer, unless the endpoint has put our key into it: answers are kept, and keys are not.
+
+    Raises:
+        SummarizeError: it has.
+    """
+    if len(key) >= 8 and key in answer.text:
+        raise SummarizeError("the endpoint answers with the key", hint="do not trust it; change the key")
+    return answer
 
 
 def of_chat(value: Any) -> Answer:

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -449,12 +449,10 @@ def answer_body(protocol: str, reply: Any, body: dict[str, Any]) -> dict[str, An
         }  # fmt: skip
     content: list[dict[str, Any]] = [{"type": "text", "text": reply.text}]
     if reply.finish == "stop" and "tools" in body:
-        try:
+        with suppress(ValueError, RecursionError):  # a model may write what is no JSON
             content = [
                 {"type": "tool_use", "id": "toolu_1", "name": body["tools"][0]["name"], "input": json.loads(reply.text)}
             ]
-        except (ValueError, RecursionError):
-            pass  # a model may write what is no JSON
     reason = {"length": "max_tokens", "refusal": "refusal"}.get(
         reply.finish, "tool_use" if content[0]["type"] == "tool_use" else "end_turn"
     )

@@ -159,7 +159,7 @@ def test_a_batch_that_may_be_ours_is_waited_for(submit: Cli, server: Server, cli
 
 
 @BOTH
-@pytest.mark.parametrize("step", (1, 3, 5, 6, 8, 11, 14, 19))
+@pytest.mark.parametrize("step", [1, 3, 5, 6, 8, 11, 14, 19])
 def test_killed_at_any_write(
     submit: Cli, server: Server, cli: Cli, protocol: str, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import threading
 import time
@@ -274,4 +273,4 @@ def test_a_failed_run_leaves_the_finished_finished(folder: Path, server: Server,
 
     assert ran.code == 0
     assert [r["summarizer"] for r in _results()] == ["llm", "llm", "extractive", "extractive"]
-    assert os.listdir("out")
+    assert list(Path("out").iterdir())
