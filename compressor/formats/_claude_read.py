@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from compressor.formats._claude_chain import BOUNDARY, MARK_KEY, Chain, Node, make_node, resolve
+from compressor.formats._claude_who import context, who
 from compressor.formats._mark import from_fields
 from compressor.formats._pairs import Builder
 from compressor.formats._records import BLANK, UNREADABLE, Dirt, Source, leaves, loads, split
@@ -16,19 +16,6 @@ from compressor.model import Mark, Origin, PathSteps, Record, Role, Session, Tra
 DOCUMENT: Final = "document"
 MARK_FIELDS: Final = ("options", "tokens", "generation", "archive", "messages", "digest")
 
-#: Text that the harness wrote into a user record, by how it begins.
-_HARNESS: Final = (
-    "Caveat: The messages below",
-    "[Request interrupted",
-    "This session is being continued from a previous conversation",
-)
-_TAGS: Final = (
-    r"command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr)"
-    r"|system-reminder|task-notification|user-prompt-submit-hook|ide_\w+|session-start-hook"
-)
-_TAG: Final = re.compile(rf"\s*<({_TAGS})>")
-#: What the person typed behind a slash command.
-_ARGUMENTS: Final = re.compile(r"<command-args>\s*[^\s<]")
 #: How a cleared result begins.
 _CLEARED: Final = "[cleared: "
 _ATTACHED: Final = frozenset({"content", "text", "prompt"})
@@ -182,15 +169,20 @@ def _message(row: Row, state: _State) -> None:
             state.stale.append(len(state.build) - 1)
         if len(results) == len(content):
             return
-    origin = _who(row.value, content)
+    origin = who(row.value, content)
     flags: dict[str, Any] = {}
     if row.value.get("isCompactSummary") is True:
         flags["generation"] = 1
         state.summaries.append(len(state.build))
     # what stands beside a result is another voice: a message of its own in the same record
     more = "#text" if results else ""
+    added = context(content) if origin is Origin.PERSON and not results else frozenset[int]()
+    if added:
+        # so is what the harness adds to what a person typed
+        state.build.start(**_common(row, Role.USER, Origin.HARNESS, suffix="#context"))
+        _contents(content, base, state.build, among=added)
     state.build.start(**_common(row, Role.USER, origin, suffix=more), **flags)
-    _contents(content, base, state.build, without="tool_result")
+    _contents(content, base, state.build, without="tool_result", but=added)
 
 
 def _is_stale(value: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> bool:
@@ -226,37 +218,23 @@ def _agent(value: Mapping[str, Any]) -> Origin:
     return Origin.HARNESS if value.get("isApiErrorMessage") is True else Origin.AGENT
 
 
-def _who(value: Mapping[str, Any], content: Any) -> Origin:
-    """A person, if any text of the record is not the harness's."""
-    flags = ("isMeta", "isVisibleInTranscriptOnly", "isCompactSummary")
-    if any(value.get(flag) is True for flag in flags):
-        return Origin.HARNESS
-    blocks = content if isinstance(content, list) else [content]
-    texts = [b if isinstance(b, str) else b.get("text") for b in blocks if isinstance(b, str) or _is(b, "text")]
-    typed = [t for t in texts if isinstance(t, str)]
-    return Origin.HARNESS if typed and all(is_harness(t) for t in typed) else Origin.PERSON
-
-
-def is_harness(text: str) -> bool:
-    """Whether a user text is the harness's alone: known openings, and tags with nothing typed after them."""
-    if text.startswith(_HARNESS):
-        return True
-    at = 0
-    while match := _TAG.match(text, at):
-        if match[1].startswith("command-") and _ARGUMENTS.search(text, match.start(), match.start() + 5000):
-            return False
-        end = text.find(f"</{match[1]}>", match.end())
-        if end < 0:
-            return True
-        at = end + len(match[1]) + 3
-    return at > 0 and not text[at:].strip()
-
-
-def _contents(content: Any, base: PathSteps, build: Builder, *, only: str = "", without: str = "") -> None:
+def _contents(
+    content: Any,
+    base: PathSteps,
+    build: Builder,
+    *,
+    only: str = "",
+    without: str = "",
+    among: Collection[int] | None = None,
+    but: Collection[int] = (),
+) -> None:
+    """Add the blocks of a record: of one kind, without one kind, `among` some or all `but` some."""
     if isinstance(content, str):
         build.text(base, content)
         return
     for i, block in enumerate(content if isinstance(content, list) else ()):
+        if i in but or (among is not None and i not in among):
+            continue
         path = (*base, i)
         if isinstance(block, str):
             if not only:

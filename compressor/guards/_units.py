@@ -115,6 +115,8 @@ class Before:
         if not text[-1].isascii():
             return [kind for word, kind in self._han if text.endswith(word)]
         words = [w.strip(_QUOTES) for w in text.rsplit(None, 2)]
+        if not words:
+            return []
         last = words[-1]
         if not last.isascii():
             last = _TAIL.sub("", last)
