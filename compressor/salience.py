@@ -183,37 +183,39 @@ def scan(session: Session, focus: str = "") -> Salience:
             last.update(dict.fromkeys(held, done))
             if message.origin is Origin.AGENT:
                 own.update(set(held))
-    value = {item: _worth(own[item], n, last[item] / max(done, 1)) for item, n in count.items()}
+    value = _values(count, own, last, max(done, 1))
     for item in _serial(session, segments, own):
         value[item] *= _CHEAP
     return Salience(segments, value, _focus(focus))
 
 
-def _worth(own: int, count: int, last: float) -> float:
-    said = 3.0 + 2.0 * math.log1p(own) if own else 0.0
-    return (said + 0.3 * math.log1p(count)) * (0.3 + last)
+def _values(count: Mapping[str, int], own: Mapping[str, int], last: Mapping[str, int], size: int) -> dict[str, float]:
+    """What each item is worth, by how often it occurs, how many of the agent's texts hold it, and where it was last."""
+    log = math.log1p
+    said = {item: 3.0 + 2.0 * log(n) for item, n in own.items()}.get
+    return {item: (said(item, 0.0) + 0.3 * log(n)) * (0.3 + last[item] / size) for item, n in count.items()}
 
 
 def _serial(session: Session, segments: Mapping[int, Sequence[Segment]], own: Mapping[str, int]) -> set[str]:
     """Numbers that stand alone in lines of a make that recurs: timings, counters, ids of output chunks."""
-    makes: dict[str, set[str]] = {}
-    makes_of: dict[str, set[str]] = {}
+    alone: list[tuple[int, Segment]] = []
     other: set[str] = set()
     for ordinal, found in segments.items():
-        text = session.parts[ordinal].text
-        for start, end, items in found:
-            if len(items) == 1 and items[0][-1].isdigit() and end - start <= 80:
-                line = text[start:end]
-                make = _DIGITS.sub("#", line)
-                makes.setdefault(make, set()).add(line)
-                makes_of.setdefault(items[0], set()).add(make)
+        for segment in found:
+            start, end, items = segment
+            if len(items) == 1 and end - start <= 80 and items[0][-1].isdigit():
+                alone.append((ordinal, segment))
             else:
                 other.update(items)
-    return {
-        item
-        for item, found_makes in makes_of.items()
-        if item not in other and not own.get(item) and all(len(makes[m]) >= _SAME_MAKE for m in found_makes)
-    }
+    makes: dict[str, set[str]] = {}
+    makes_of: dict[str, set[str]] = {}
+    for ordinal, (start, end, (item,)) in alone:
+        if item not in other and item not in own:
+            line = session.parts[ordinal].text[start:end]
+            make = _DIGITS.sub("#", line)
+            makes.setdefault(make, set()).add(line)
+            makes_of.setdefault(item, set()).add(make)
+    return {item for item, found in makes_of.items() if all(len(makes[m]) >= _SAME_MAKE for m in found)}
 
 
 def _focus(text: str) -> Callable[[str], bool] | None:
