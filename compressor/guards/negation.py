@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 from compressor.guards._clauses import Segment, extent, segments
 from compressor.guards._cues import SORTS, WORD, Cues, cues, speech
 from compressor.guards._data import CJK, languages, phrases
+from compressor.guards._memo import Memo
 from compressor.guards._phrases import Phrases, tokens
 from compressor.guards.sentences import near
 
@@ -69,11 +70,16 @@ class _Hit:
 
 def clauses(text: str, lang: str | None = None) -> list[Clause]:
     """All clauses of the text that forbid, oblige or deny, in order; of one language or of all."""
-    found = _clauses(text)
+    found = _KNOWN.get(text)
+    if found is None:
+        found = _KNOWN.put(text, _clauses(text))
     return [c for c in found if lang is None or c.lang == lang]
 
 
-@lru_cache(maxsize=4096)
+#: Every rule asks for the clauses of every text: a session's texts have to fit in, however many they are.
+_KNOWN: Final[Memo[tuple[Clause, ...]]] = Memo()
+
+
 def _clauses(text: str) -> tuple[Clause, ...]:
     out: list[Clause] = []
     for sentence in near(text, _may_hold):
