@@ -390,3 +390,10 @@ def test_every_format_has_a_schema() -> None:
 
     for name in plugins.names("formats"):
         assert data.resource(f"schemas/{name}.schema.json").is_file(), name
+
+
+def test_the_page_of_codes_is_up_to_date() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "check.md").read_text(encoding="utf-8")
+
+    for code, entry in codes.CODES.items():
+        assert f"| {code} | {entry.title} | {entry.why} | {entry.do} | {entry.fix or 'no'} |" in page
