@@ -12,7 +12,8 @@ from compressor.formats._records import Source
 from compressor.model import VISIBLE, Message, Origin, Session, Transcript, digest_messages
 from compressor.settings import Settings
 
-_CUT: Final = re.compile(r"^\[(?:…|cleared: [^\n]*)\]$", re.MULTILINE)
+#: What stands where something was cut from a message, or for a picture.
+_CUT: Final = re.compile(r"^\[(?:…|cleared: [^\n]*|image: [^\n]*)\]$", re.MULTILINE)
 
 
 def marked(session: Session) -> list[Message]:
@@ -69,14 +70,17 @@ def originals(given: Transcript, settings: Settings, store: Store | None) -> Tra
 
 
 def _is_original_of(found: Transcript, session: Session) -> bool:
-    """A forged mark must not swap in another session: every text of a person must stand in the original."""
+    """A forged mark must not swap in another session: all words of a person must stand in the original."""
     if len(found.sessions) != 1:
         return False
     there = {p.text for p in found.sessions[0].parts}
-    return all(
-        p.text in there
+    texts = (
+        p.text
         for m in session.messages
         if m.index != session.brief and m.origin is Origin.PERSON
         for p in m.parts
-        if p.type in VISIBLE and not _CUT.search(p.text)
+        if p.type in VISIBLE and p.text not in there
     )
+    cut = [piece for text in texts for piece in map(str.strip, _CUT.split(text)) if piece]
+    every = "\n".join(there) if cut else ""
+    return all(piece in every for piece in cut)

@@ -372,5 +372,7 @@ def _ours(state: _State, chain: Chain) -> tuple[Mark | None, int]:
         return mark, -1
     state.build.change(later[0], generation=mark.generation)
     for index in later[1:]:
-        state.build.change(index, generation=mark.generation + 1)
+        # behind a boundary of the tool's own it tells of our brief; else it is an older one that we carried along
+        newer = records[index] > state.boundary > record
+        state.build.change(index, generation=mark.generation + 1 if newer else max(1, mark.generation - 1))
     return mark, later[0]
