@@ -121,7 +121,7 @@ def compare(before: Transcript, session: Session, after: Transcript, output: Ses
         tokens_original=_total(session, counts, live=False),
         tokens_live=_total(session, counts, live=True),
         tokens_output=_total(output, count(output), live=True),
-        ours=output.mark is not None,
+        ours=False,
         baseline=_integrity(before),
         integrity=_integrity(after),
         files=(before.path, after.path),

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from compressor.checks._align import SUMMARY, Alignment, align, visible
+from compressor.checks._excerpts import excerpts
 from compressor.checks._lines import Lines
 from compressor.checks._statements import Index, Statement, cut, of_session
 from compressor.checks._terms import bag, bare, squeeze
@@ -120,6 +121,10 @@ class Compared:
         sources = {part.ordinal: source.text for part, source in self.alignment.altered}
         out = [s for s in whole if s.text not in sources.get(s.part.ordinal, "")]
         known = labels()
+        if not self.comparison.ours:
+            # of our own run the caller has put them aside
+            proven = {p.ordinal: excerpts(p.text, self.original) for p in self.new_parts}
+            out = [s for s in out if not any(a <= s.start < b for a, b in proven[s.part.ordinal])]
         return [
             s for s in out
             if not s.text.startswith(MARK_PREFIX) and not HARNESS.match(s.text) and s.text.strip("# ") not in known and not self.is_verbatim(s)

@@ -76,14 +76,20 @@ def _all(compared: Compared) -> Iterator[Finding]:
         place = compared.origin(message)
         if told is None:
             # of our own output the ledger says what must stay; an open point that it left out is a loss to be seen
-            level = Level.WARNING if compared.comparison.ours else Level.ERROR
+            level = Level.WARNING if compared.comparison.ours or _went_on(message, compared) else Level.ERROR
             yield Finding("", level, "what is still to do is not in the output", shown(text), place)
         elif compared.comparison.ours and told not in compared.claims:
             continue
         elif not _is_open(told):
             reads = f"what is still to do is told otherwise: {shown(told.text)}"
-            yield Finding("", Level.ERROR, reads, shown(text), place)
+            level = Level.WARNING if _went_on(message, compared) else Level.ERROR
+            yield Finding("", level, reads, shown(text), place)
     yield from _nothing_left(compared)
+
+
+def _went_on(message: Message, compared: Compared) -> bool:
+    """Whether the agent has used tools since it said so: what it was about to do it has most likely done."""
+    return message.role is Role.ASSISTANT and any(c.message > message.index for c in compared.original.calls)
 
 
 def _affirmed(message: Message, text: str, words: frozenset[str], compared: Compared) -> Iterator[Finding]:
