@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from compressor.guards._data import CJK
@@ -46,7 +47,8 @@ class Item:
     text: str
 
 
-def items(text: str) -> list[Item]:
+@lru_cache(maxsize=4096)  # several checks ask for the same statements
+def items(text: str) -> tuple[Item, ...]:
     """The hard items of a short text, in order."""
     out: list[Item] = []
     for match in _ITEM.finditer(text):
@@ -54,7 +56,7 @@ def items(text: str) -> list[Item]:
         if len(word) > _LONGEST or len(word) < 2 or _is_words(kind, word):
             continue
         out.append(Item(match.start(), match.start() + len(word), kind, word))
-    return out
+    return tuple(out)
 
 
 def _is_words(kind: str, word: str) -> bool:

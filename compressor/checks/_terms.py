@@ -21,6 +21,7 @@ _JOINTS: Final = frozenset("由让使而其之已经约该此并且及或不没�
 _SPACES: Final = re.compile(r"\s+")
 #: Words of time and degree that say nothing of what is spoken of.
 _ADVERBS: Final = frozenset(["now", "already", "yet", "still", "too", "again", "currently", "really", "very", "quite"])
+_NOW: Final = frozenset(["目前", "现在", "当前", "如今", "现今"])
 _SHORT, _ROOT = 4, 3
 _ENDINGS: Final = ("ing", "ies", "ied", "ed", "es", "s", "e")
 #: Longer runs without a break are data.
@@ -87,7 +88,7 @@ def _stem(word: str) -> str:
 
 def _pairs(run: str, start: int) -> Iterable[Term]:
     """Pairs of characters between those that only join words; what stands alone between two is a term itself."""
-    drop = _function_han()
+    drop, same = _function_han(), _irregular()
     at, size = 0, len(run)
     while at < size:
         if run[at] in drop:
@@ -99,10 +100,13 @@ def _pairs(run: str, start: int) -> Iterable[Term]:
         if end - at == 1:
             yield start + at, start + end, run[at]
         for i in range(at, end - 1):
-            yield start + i, start + i + 2, run[i : i + 2]
+            pair = run[i : i + 2]
+            if pair not in _NOW:
+                yield start + i, start + i + 2, same.get(pair, pair)
         at = end
 
 
+@lru_cache(maxsize=8192)
 def bag(text: str) -> frozenset[str]:
     """The set of a text's terms."""
     return frozenset(t[2] for t in terms(text))
@@ -119,4 +123,13 @@ _PUNCTUATION: Final = str.maketrans("，。；：！？（）、", ",.;:!?(),")
 
 def bare(text: str) -> str:
     """The text without markup, quotes, letter case and the difference between punctuation of two scripts."""
+    return _bare(text) if len(text) < _REMEMBERED else _bare.__wrapped__(text)
+
+
+#: Shorter texts are statements and their clauses, which several checks ask for.
+_REMEMBERED: Final = 1_000
+
+
+@lru_cache(maxsize=8192)
+def _bare(text: str) -> str:
     return squeeze(_MARKUP.sub("", text.translate(_PUNCTUATION)).replace("- ", " ").casefold()).strip(" .,;:!?-")
