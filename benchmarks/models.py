@@ -26,6 +26,9 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests" / "models")]
 from oracle import LIARS, PRESET, Labelled, labelled, mutants, sentences, write, write_brief  # noqa: E402
 from server import Asked, Server, serving  # noqa: E402
 
+#: Sentences of a brief, the spoilt one among them, and what it leaves out.
+Lie = tuple[list[str], str, str]
+
 
 @dataclass
 class Score:
@@ -65,11 +68,10 @@ def liar(
     folder: Path,
     server: Server,
     sessions: tuple[Labelled, ...],
-    lie: Callable[[Labelled], tuple[list[str], str] | None],
+    lie: Callable[[Labelled], Lie | None],
     repairs: int,
 ) -> Score:
     """One liar over all sessions in which it finds something to lie about."""
-    s_by_id = {s.id: s for s in sessions}
     lies = {s.id: found for s in sessions if (found := lie(s)) is not None}
     firsts = {next(m["content"] for m in s.messages if m["role"] == "user")[:60]: s.id for s in sessions}
 
@@ -88,18 +90,11 @@ def liar(
             # a decision is told with its reason set apart; each half is looked for
             halves = [h for h in _halves(lies[name][1]) if h]
             told = r["summarizer"] == "llm" and all(h in r["brief"] for h in halves)
-            if told and not _stands_beside(lies[name][1], s_by_id[name], r["text"]):
+            # what only leaves something out tells nobody anything wrong, if that stands in the output beside it
+            gone = json.dumps(lies[name][2], ensure_ascii=False)[1:-1]
+            if told and not (gone and gone in r["text"]):
                 score.reached.append(f"{name}: {lies[name][1]}")
     return score
-
-
-def _stands_beside(lie: str, session: Labelled, output: str) -> bool:
-    """Whether the lie only leaves out a reason, and the reason stands in the output: nobody is told anything wrong."""
-    for sentence in session.sentences:
-        said, reason = [*_halves(sentence), ""][:2]
-        if reason and " ".join(lie.rstrip(".。").split()) == said.rstrip(".。"):
-            return json.dumps(reason.rstrip(".。"), ensure_ascii=False)[1:-1] in output
-    return False
 
 
 def _halves(sentence: str) -> list[str]:
@@ -124,12 +119,13 @@ def main() -> int:
         print(f"oracle: {len(sessions) - len(failed)} of {len(sessions)} pass unrepaired")
         for line in failed:
             print(f"  {line}")
-        liars: dict[str, Callable[[Labelled], tuple[list[str], str] | None]] = {
-            name: (lambda s, spoil=spoil: spoil(list(s.sentences))) for name, spoil in LIARS.items()
+        liars: dict[str, Callable[[Labelled], Lie | None]] = {
+            name: (lambda s, spoil=spoil: (*found, "") if (found := spoil(list(s.sentences))) else None)
+            for name, spoil in LIARS.items()
         }
         for sort in sorted({m[0] for s in sessions for m in mutants(s)}):
             liars[f"labelled: {sort}"] = lambda s, sort=sort: next(
-                ((said, lie) for found, said, lie in mutants(s) if found == sort), None
+                ((said, lie, gone) for found, said, lie, gone in mutants(s) if found == sort), None
             )
         for name, lie in liars.items():
             score = liar(folder, server, sessions, lie, said.repairs)

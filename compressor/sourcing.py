@@ -12,16 +12,21 @@ from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, Final
 
+from compressor import support
 from compressor.asking import Proposal
-from compressor.brief import Brief, Count, Entry, Note
+from compressor.brief import Brief, Count, Decision, Entry, Note
 from compressor.briefs import LISTS, Item
-from compressor.model import VISIBLE, Fact, Finding, Level, Message, Mode, Session
+from compressor.model import VISIBLE, Fact, Finding, Level, Message, Mode, PartType, Session
 from compressor.salience import Scanner
 
 #: Share of the brief's budget that proposed facts may take, how many they may be, and how long.
 _SHARE: Final = 0.25
 _MOST: Final = 10
 _LENGTHS: Final = (3, 400)
+#: A reason of whose words the sources hold less than this share was not given there.
+_SHARED: Final = 0.5
+#: An entry that says so little besides a name says nothing of it.
+_TOLD: Final = 3
 #: Rule name of the facts that the model proposed.
 PROPOSED: Final = "model"
 _SHORT: Final = re.compile(r"#(\d{1,9})\Z")
@@ -31,8 +36,9 @@ _LETTERS: Final = re.compile(r"[^\W\d_]")
 class Sourcing:
     """Looks things up in the originals of one session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, language: str = "en") -> None:
         self._session = session
+        self._language = language
         self._scanner = Scanner()
         self._texts: dict[int, str] = {}
 
@@ -92,9 +98,36 @@ class Sourcing:
             else:
                 sources.append(f"#{holder}")
                 cited += "\n" + self._text(holder)
+        found += self._not_supported(item, words, [m.index for m in good.values()])
         if not sources and not unknown:
             found.append(Finding("sources", Level.NOTE, "an entry without a source", words[:200]))
         return replace(item, sources=tuple(dict.fromkeys(sources)))
+
+    def _not_supported(self, item: Any, words: str, cited: list[int]) -> Iterator[Finding]:
+        """What is told of a matter that the originals do not speak of so."""
+        reason = item.reason if isinstance(item, Decision) else support.reason(words, self._language)
+        around = {i for c in cited for i in (c - 1, c, c + 1) if 0 <= i < len(self._session.messages)}
+        if reason and cited and support.share(reason, map(self._text, around)) < _SHARED:
+            yield Finding("sources", Level.ERROR, "no source gives this reason", reason[:200])
+        for name in dict.fromkeys(i for segment in self._scanner.segments(words) for i in segment[2]):
+            rest = words.replace(name, " ")
+            if _LETTERS.search(name) and len(support.matter(rest)) >= _TOLD and not self._speaks(name.casefold(), rest):
+                yield Finding("sources", Level.ERROR, f"the originals say nothing like this of {name}", words[:200])
+
+    def _speaks(self, key: str, rest: str) -> bool:
+        """Whether anything of the rest is said where the name stands."""
+        wanted = support.matter(rest)
+        for message in self._session.messages:
+            if key not in self._text(message.index):
+                continue
+            prose = all(p.type is PartType.TEXT for p in message.parts if p.type in VISIBLE)
+            near = [s for s in support.sentences(self._text(message.index)) if key in s]
+            if not prose:
+                near += [self._text(i) for i in (message.index - 1, message.index, message.index + 1)
+                         if 0 <= i < len(self._session.messages)]  # fmt: skip
+            if any(wanted & support.matter(n) for n in near):
+                return True
+        return False
 
     def _holder(self, key: str) -> int | None:
         """The last message that holds an item; a path may be told by its end, a name in a sentence by its stem."""

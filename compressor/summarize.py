@@ -140,7 +140,7 @@ class Asking:
     def _look_up(self, brief: Brief, task: Task) -> Brief:
         """The brief with its sources looked up, its proposals found or refused."""
         if self._sourcing is None:
-            self._sourcing = Sourcing(task.session)
+            self._sourcing = Sourcing(task.session, task.language)
         brief, self._of_brief = self._sourcing.checked(brief)
         proposals = self.journal.proposals
         self.facts = self._sourcing.admitted(proposals, task.facts, task.budget, task.count)

@@ -37,7 +37,7 @@ _DECIDE: Final = frozenset({"model", "context", "max_output", "temperature", "pi
 # without a handler of its own, what stamina reports of retries would be printed
 logging.getLogger("stamina").addHandler(logging.NullHandler())
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _services: dict[Any, Service] = {}
 _shared: dict[Any, _Shared] = {}
 #: Services that are remembered: a long-lived process has many runs.
@@ -48,6 +48,9 @@ def service(options: Mapping[str, Any], terms: Terms, make: Callable[[], Client]
     """The service of this model on these terms, made when it is first asked for."""
     said = tuple(sorted((k, repr(v)) for k, v in options.items()))
     with _lock:
+        # here, and not where it is used: two threads that import packages which import each other meet half of them
+        import stamina  # noqa: F401
+
         # archives may differ from file to file; the bill, the pace and the breaker are the run's
         shared = _remembered(_shared, (terms.run, said), lambda: _Shared(terms))
         return _remembered(_services, (terms, said), lambda: Service(options, terms, make, shared))
@@ -213,7 +216,7 @@ class Service:
 
     def _sender(self) -> Client:
         shared = self._shared
-        with shared.lock:
+        with _lock:
             if shared.client is None:
                 shared.client = self._make()
             return shared.client

@@ -178,15 +178,19 @@ LIARS: dict[str, Liar] = {
 }  # fmt: skip
 
 
-def mutants(said: Labelled) -> Iterator[tuple[str, list[str], str]]:
-    """The labelled lies about the sentences of the brief: (sort, sentences, the spoilt sentence)."""
+def mutants(said: Labelled) -> Iterator[tuple[str, list[str], str, str]]:
+    """The labelled lies about the sentences of the brief: (sort, sentences, the spoilt sentence, what it leaves out)."""
     whole = "\n".join(said.sentences)
     for m in said.mutations:
         if m.get("of") != "faithful" or "replace" not in m:
             continue
-        spoilt = whole
+        spoilt, gone = whole, ""
         for find, put in m["replace"]:
             spoilt = spoilt.replace(find, put)
+            gone = gone or ("" if put.strip(" .。") else _CAUSE.sub("", find).strip(" .,。，"))
         lies = [s for s in spoilt.split("\n") if s.strip() and s not in said.sentences]
         if spoilt != whole and lies:
-            yield m["sort"], [s.strip() for s in spoilt.split("\n") if s.strip()], lies[0].strip()
+            yield m["sort"], [s.strip() for s in spoilt.split("\n") if s.strip()], lies[0].strip(), gone
+
+
+_CAUSE = re.compile(r"^[ ,，]*(?:because|since|so that|因为|由于|以便)?[ ,，]*")
