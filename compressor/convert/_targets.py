@@ -126,8 +126,9 @@ def responses(conversations: Conversations, losses: Losses) -> tuple[bytes, str]
 
 def _responses(turn: Turn) -> Iterator[dict[str, Any]]:
     if turn.text:
-        kind = "output_text" if turn.role is Role.ASSISTANT else "input_text"
-        yield {"type": "message", "role": turn.role.value, "content": [{"type": kind, "text": turn.text}]}
+        # the endpoint takes an assistant's blocks only with the id that it gave them; text alone needs none
+        blocks = turn.text if turn.role is Role.ASSISTANT else [{"type": "input_text", "text": turn.text}]
+        yield {"type": "message", "role": turn.role.value, "content": blocks}
     for c in turn.calls:
         yield {"type": "function_call", "call_id": c.id, "name": c.name, "arguments": _text(c.arguments)}
     for c in turn.calls:
