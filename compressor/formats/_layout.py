@@ -124,8 +124,14 @@ def margin_at(text: str, at: int) -> str:
 
 
 def _skip(text: str, at: int) -> int:
+    if text[at : at + 1] not in _BLANKS:  # most JSON is written without any
+        return at
     match = _WHITE.match(text, at)
     return match.end() if match else at
+
+
+#: The end of the text is among them, as the empty text.
+_BLANKS: Final = " \t\r\n"
 
 
 def _elements(text: str, at: int) -> dict[int, Span]:
@@ -135,9 +141,7 @@ def _elements(text: str, at: int) -> dict[int, Span]:
     while text[at] != "]":
         end = _SCAN(text, at)[1]
         found[len(found)] = Span(at, end, at)
-        at = _skip(text, end)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
+        at = _next(text, end)
     return found
 
 
@@ -147,14 +151,18 @@ def _members(text: str, at: int) -> dict[str, Span]:
     at = _skip(text, at + 1)
     while text[at] != "}":
         key, end = scanstring(text, at + 1, False)
-        start = _skip(text, _skip(text, end) + 1)
+        start = _skip(text, (end if text[end] == ":" else _skip(text, end)) + 1)
         end = _SCAN(text, start)[1]
         found.pop(key, None)
         found[key] = Span(start, end, at)
-        at = _skip(text, end)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
+        at = _next(text, end)
     return found
+
+
+def _next(text: str, end: int) -> int:
+    """Where the next element begins, or the bracket stands, behind an element that ends at `end`."""
+    at = end if text[end] == "," else _skip(text, end)
+    return _skip(text, at + 1) if text[at] == "," else at
 
 
 class Editor:
