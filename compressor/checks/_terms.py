@@ -18,7 +18,6 @@ _HAN: Final = re.compile(f"[{CJK}]")
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 #: Characters that join words and mean nothing by themselves, beside those of the cue files.
 _JOINTS: Final = frozenset("由让使而其之已经约该此并且及或不没未无别勿可以必须务应仍尚正")
-_SPACES: Final = re.compile(r"\s+")
 #: Words of time and degree that say nothing of what is spoken of.
 _ADVERBS: Final = frozenset(["now", "already", "yet", "still", "too", "again", "currently", "really", "very", "quite"])
 _NOW: Final = frozenset(["目前", "现在", "当前", "如今", "现今"])
@@ -114,11 +113,11 @@ def bag(text: str) -> frozenset[str]:
 
 def squeeze(text: str) -> str:
     """The text with every run of white space as one space."""
-    return _SPACES.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 _MARKUP: Final = re.compile(r"[*_`>#|\"'“”‘’「」『』《》]+")
-_PUNCTUATION: Final = str.maketrans("，。；：！？（）、", ",.;:!?(),")
+_PUNCTUATION: Final = tuple(zip("，。；：！？（）、", ",.;:!?(),", strict=True))
 
 
 def bare(text: str) -> str:
@@ -132,4 +131,6 @@ _REMEMBERED: Final = 1_000
 
 @lru_cache(maxsize=8192)
 def _bare(text: str) -> str:
-    return squeeze(_MARKUP.sub("", text.translate(_PUNCTUATION)).replace("- ", " ").casefold()).strip(" .,;:!?-")
+    for wide, plain in () if text.isascii() else _PUNCTUATION:  # a table would look at every character by itself
+        text = text.replace(wide, plain)
+    return squeeze(_MARKUP.sub("", text).replace("- ", " ").casefold()).strip(" .,;:!?-")
