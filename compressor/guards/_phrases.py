@@ -10,7 +10,10 @@ from compressor.guards._data import CJK, alternation, compiled
 
 _TOKEN: Final = re.compile(rf"[^\W\d_{CJK}]+(?:['\u2019\u02bc][^\W\d_{CJK}]+)*|[{CJK}]")
 _FIRST: Final = re.compile(rf"[^\W\d_{CJK}]+(?:'[^\W\d_{CJK}]+)*|[{CJK}]")
-_BLANKS: Final = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\r–—“”…«»¡¿', " ") | {"\u2019": "'"})
+#: Marks that become blanks: those of ASCII by a table of bytes, which costs nothing, the others one by one.
+_MARKS: Final = b'!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\r'
+_BLANKS: Final = bytes.maketrans(_MARKS, b" " * len(_MARKS))
+_WIDE_MARKS: Final = (*((mark, " ") for mark in "–—“”…«»¡¿"), ("\u2019", "'"))
 
 
 class Phrases:
@@ -90,7 +93,10 @@ def tokens(text: str, start: int, end: int) -> list[tuple[int, str]]:
 
 def lines(text: str) -> list[str]:
     """The lines of a text in lower case, with blanks for marks: for a cheap look at their words."""
-    return text.lower().translate(_BLANKS).split("\n")
+    small = text.lower().encode("utf-8", "surrogatepass").translate(_BLANKS).decode("utf-8", "surrogatepass")
+    for mark, plain in () if small.isascii() else _WIDE_MARKS:
+        small = small.replace(mark, plain)
+    return small.split("\n")
 
 
 def _is_cjk(char: str) -> bool:
