@@ -60,6 +60,12 @@ _CODE: Final = re.compile(
     r")"
 )
 _CODE_END: Final = re.compile(r"[{}]\s*$|\)\s*;\s*$|=.*;\s*$|\\\s*$|=>\s*$|\(\s*$")
+#: What programs draw at the beginning of a line on a terminal's screen, and nobody types.
+_SCREEN: Final = re.compile(
+    "^[^\\S\n]*[\u23fa\u23bf\u273b\u273d\u2722\u276f\u2570\u256d\u2502\u2503\u2514\u251c\u250c\u2590]", re.MULTILINE
+)
+_INDENT: Final = ("  ", "\t")
+_PADDING: Final = "    "
 _WORDS: Final = re.compile(rf"[^\W\d_]{{2}}|[{CJK}]")
 _MARKUP_COMMENT: Final = re.compile(r"\s*<!--")
 _END: Final = re.compile(
@@ -118,16 +124,9 @@ _NEIGHBOURS: Final = 6
 def paragraphs(text: str, flags: Sequence[bool] | None = None) -> Iterator[tuple[int, int]]:
     """Stretches of prose: lines that belong together, bullets and table cells apart."""
     start = end = -1
-    fence = ""
     at = 0
-    for number, line in enumerate(text.split("\n")):
+    for line, usable in _judged(text, flags):
         begin, at = at, at + len(line) + 1
-        opens = _FENCE.match(line) if "```" in line or "~~~" in line else None
-        if opens and (not fence or opens.group(1).startswith(fence)):
-            fence = "" if fence else opens.group(1)
-            usable = False
-        else:
-            usable = not fence and (flags is None or flags[number]) and is_prose(line)
         if not usable:
             if start >= 0:
                 yield start, end
@@ -145,6 +144,29 @@ def paragraphs(text: str, flags: Sequence[bool] | None = None) -> Iterator[tuple
         end = begin + len(line)
     if start >= 0:
         yield start, end
+
+
+def _judged(text: str, flags: Sequence[bool] | None) -> Iterator[tuple[str, bool]]:
+    """Every line, and whether it is prose: outside of fences, and not copied off a terminal."""
+    fence = ""
+    screen = not text.isascii() and _SCREEN.search(text) is not None
+    copied = False
+    for number, line in enumerate(text.split("\n")):
+        opens = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if screen:
+            copied = _is_copied(line, after=copied)
+        if opens and (not fence or opens.group(1).startswith(fence)):
+            fence = "" if fence else opens.group(1)
+            yield line, False
+        else:
+            yield line, not fence and not copied and (flags is None or flags[number]) and is_prose(line)
+
+
+def _is_copied(line: str, *, after: bool) -> bool:
+    """Whether a line was copied off a terminal: with a mark of its screen, or padded or indented below such a line."""
+    if _SCREEN.match(line):
+        return True
+    return after and (not line or line.isspace() or line.startswith(_INDENT) or line.endswith(_PADDING))
 
 
 def is_prose(line: str) -> bool:
