@@ -150,7 +150,7 @@ def _write(output: Path, outcome: FileOutcome, data: Any, digest: bytes) -> None
         disk.make_folder(output.parent)
         if _digest_of(output) == digest:
             return  # it is there already, and its time stays, too
-        if outcome.source is not None and output.exists() and output.samefile(outcome.transcript.path):
+        if outcome.source is not None and _is_input(output, outcome.transcript.path):
             with _watched(output, outcome.source):
                 disk.publish(output, data)
         else:
@@ -161,6 +161,14 @@ def _write(output: Path, outcome: FileOutcome, data: Any, digest: bytes) -> None
             at=Location(str(output)),
             hint="the old state is untouched; free space or choose another place with -o",
         ) from error
+
+
+def _is_input(output: Path, name: str) -> bool:
+    """Whether the output takes the place of the input; an input that has gone since it was read has none."""
+    try:
+        return output.samefile(name)
+    except FileNotFoundError:
+        return False
 
 
 def _digest_of(path: Path) -> bytes:

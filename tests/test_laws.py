@@ -146,3 +146,14 @@ def test_a_pinned_text_that_stands_nowhere_is_told() -> None:
     settings = Settings(preset=load_preset("archive"), pins=("a text that nobody wrote",))
     told = [f for r in compact(source, settings).results for f in r.findings if f.check == "pin"]
     assert [(f.level, f.fact) for f in told] == [(Level.NOTE, "a text that nobody wrote")]
+
+
+def test_an_input_that_has_gone_since_it_was_read_still_has_its_output(tmp_path: Path) -> None:
+    given = tmp_path / "session.jsonl"
+    given.write_bytes((FIXTURES / "openai-chat" / "support-desk.jsonl").read_bytes())
+    settings = Settings(preset=load_preset("archive"), archive=tmp_path / "archive")
+    outcome = compact(reading.open_source(given), settings)
+    (tmp_path / "out.jsonl").write_text("an older output\n", "utf-8")
+    given.unlink()
+    publish(outcome, tmp_path / "out.jsonl", settings)
+    assert (tmp_path / "out.jsonl").read_bytes() == outcome.data
