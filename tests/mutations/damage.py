@@ -423,6 +423,17 @@ def lost_inner_result(file: File, random: Random) -> bool:
     return True
 
 
+def broken_inside(file: File, random: Random) -> bool:
+    """A call and its result that stand in one item do not fit each other any more."""
+    items = [item for items in file.lists for item in items]
+    random.shuffle(items)
+    for item in items:
+        if file.shape.inner is not None and isinstance(item, dict) and file.shape.inner(item):
+            file.touch(item)
+            return True
+    return False
+
+
 def _answers(item: Any, id_: Any) -> bool:
     """Whether an item tells the result of a call as well."""
     return any("response" in d and d.get("id") == id_ for d in _objects(item))
@@ -453,7 +464,7 @@ def uneven_copies(file: File, random: Random) -> bool:
 STRUCTURAL: tuple[Callable[[File, Random], bool], ...] = (
     orphaned_result, orphaned_call, result_before_call, other_id_in_result, split_pair, broken_batch, edited_seal,
     dropped_parent, duplicate_id, duplicated_record, changed_session, renumbered, wrong_type, missing_field,
-    invalid_enum, lost_inner_result, uneven_copies,
+    invalid_enum, lost_inner_result, broken_inside, uneven_copies,
 )  # fmt: skip
 
 
@@ -584,7 +595,8 @@ def half_character(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
 def cut_stretch(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
     """A stretch in the middle of a line is lost, up to its end."""
     lines = raw.split(b"\n")
-    fit = [i for i, line in enumerate(lines[:-1]) if len(line.strip()) > 12]
+    # a number that is cut short is another number: nobody can see that
+    fit = [i for i, line in enumerate(lines[:-1]) if len(line.strip()) > 12 and line.rstrip(b",").endswith((b'"', b"}"))]
     if not fit:
         return None
     at = random.choice(fit)

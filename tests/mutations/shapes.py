@@ -31,7 +31,7 @@ class Shape:
         sealed: finds the holder and key of a signed or encrypted value.
         enums, needed, typed: (test of an object, key) of values from a list, of fields that must be, of typed fields.
         speaker: an item of another role to put between a call and its result; None where that is allowed.
-        inner: calls and results stand in one item.
+        inner: damage to an item in which calls and results stand together: it changes the item, or says no.
     """
 
     call: Key = lambda d: None
@@ -45,6 +45,7 @@ class Shape:
     needed: tuple = ()
     typed: tuple = ()
     speaker: Callable[[dict], dict] | None = None
+    inner: Callable[[dict], bool] | None = None
     unnest: Callable[[Any], Any] = field(default=lambda doc: doc)
 
 
@@ -141,7 +142,71 @@ _BLOCK_FIELDS = dict(
     typed=((has(type="tool_use"), "id"), (has(role=..., content=...), "content"), (has(type="text", text=...), "text"), (has(type="tool_result"), "tool_use_id")),
 )  # fmt: skip
 
+def _atif_result_lost(step: dict) -> bool:
+    results = step.get("observation", {}).get("results") if isinstance(step.get("observation"), dict) else None
+    if not results or "source_call_id" not in results[0]:
+        return False
+    results[0]["source_call_id"] += "x"
+    return True
+
+
+def _opencode_output_lost(message: dict) -> bool:
+    for part in message.get("parts", ()):
+        if part.get("type") == "tool" and part["state"].get("status") == "completed":
+            del part["state"]["output"]
+            return True
+    return False
+
+
+_EVENT = has(kind=..., timestamp=...)
+
 SHAPES: dict[str, Shape] = {
+    "atif": Shape(
+        lists=at("steps"),
+        number="step_id",
+        inner=_atif_result_lost,
+        enums=((has(step_id=..., source=...), "source"),),
+        needed=((has(step_id=..., source=...), "message"), (has(tool_call_id=...), "function_name"), (has(step_id=..., source=...), "source")),
+        typed=((has(step_id=..., source=...), "message"), (has(tool_call_id=...), "arguments"), (has(step_id=..., source=...), "step_id")),
+    ),
+    "opencode": Shape(
+        lists=at("messages"),
+        inner=_opencode_output_lost,
+        enums=((has(role=..., sessionID=...), "role"), (has(status=..., input=...), "status")),
+        needed=((has(type="text", messageID=...), "text"), (has(callID=..., state=...), "state"), (has(role=..., sessionID=...), "id")),
+        typed=((has(type="text", messageID=...), "text"), (has(callID=..., state=...), "state"), (has(info=..., parts=...), "parts")),
+    ),
+    "cline": Shape(
+        lists=at(),
+        enums=((has(role=..., content=...), "role"),),
+        needed=((has(type="tool_use"), "name"), (has(type="text", text=...), "text"), (has(role=..., ts=...), "content")),
+        typed=((has(type="text", text=...), "text"), (has(role=..., ts=...), "content"), (has(type="tool_use"), "id")),
+        sealed=(("thinking", "signature"),),
+    ),
+    "roo": Shape(
+        lists=at(),
+        call=of("id", type="tool_use"),
+        result=of("tool_use_id", type="tool_result"),
+        enums=((has(role=..., content=...), "role"),),
+        needed=((has(type="tool_use"), "name"), (has(type="text", text=...), "text"), (has(type="tool_result"), "tool_use_id")),
+        typed=((has(type="text", text=...), "text"), (has(role=..., ts=...), "content"), (has(type="tool_use"), "id")),
+    ),
+    "inspect": Shape(
+        lists=at("samples", "*", "messages"),
+        call=lambda d: "id" if "arguments" in d and isinstance(d.get("id"), str) else None,
+        result=of("tool_call_id", role="tool"),
+        enums=((has(role=..., content=...), "role"),),
+        needed=((has(role=..., content=...), "content"), (has(function=..., arguments=...), "function"), (has(role=..., content=...), "role")),
+        typed=((has(role=..., content=...), "content"), (has(function=..., arguments=...), "arguments"), (has(role="assistant", tool_calls=...), "tool_calls")),
+    ),
+    "openhands-events": Shape(
+        lists=at(),
+        call=of("tool_call_id", action=...),
+        result=of("tool_call_id", observation=...),
+        enums=((_EVENT, "source"),),
+        needed=((_EVENT, "id"), (has(action=..., tool_call_id=...), "tool_name"), (has(type="text", cache_prompt=...), "text")),
+        typed=((_EVENT, "id"), (has(type="text", cache_prompt=...), "text"), (has(action=..., tool_call_id=...), "tool_call_id")),
+    ),
     "claude-code": Shape(
         **_BLOCKS,
         **_BLOCK_FIELDS,
