@@ -33,7 +33,8 @@ def run(comparison: Comparison, preset: Preset) -> tuple[Finding, ...]:
 def _check(check: Any, comparison: Comparison, rule: Rule) -> Iterator[Finding]:
     fixed = getattr(check, "FIXED_LEVELS", False)
     for finding in check.check(comparison, rule.options):
-        level = finding.level if fixed else rule.level
+        # a check may say that what it has found is no more than a note
+        level = finding.level if fixed or finding.level is Level.NOTE else rule.level
         yield replace(finding, check=finding.check or rule.id, level=level)
 
 

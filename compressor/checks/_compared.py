@@ -18,6 +18,7 @@ from compressor.checks._wording import (
     DIGITS,
     HARNESS,
     JOINED,
+    agent_tools,
     bordered,
     clauses_of,
     has_digits,
@@ -163,8 +164,14 @@ class Compared:
 
     @cached_property
     def tools(self) -> frozenset[str]:
-        """The names of the tools that the original has calls or results of, in lower case."""
-        return frozenset(p.name.lower() for p in self.original.parts if p.name)
+        """The names of the tools: those that the original has calls or results of, and agents' own; in lower case."""
+        return frozenset([*(p.name.lower() for p in self.original.parts if p.name), *agent_tools()])
+
+    @cached_property
+    def is_fragment(self) -> bool:
+        """Whether the original says itself that its beginning is in another file."""
+        first = min((m.line for m in self.original.messages), default=0)
+        return any("parent is not in the file" in f.message and f.at.line <= first for f in self.comparison.baseline)
 
     @cached_property
     def original_bare(self) -> str:
@@ -330,6 +337,13 @@ class Compared:
         """Where a statement of the output stands."""
         m = statement.message
         return Place(self.comparison.files[1], m.line, m.id, statement.start)
+
+    def unproven(self, message: str, fact: str, place: Place) -> Finding:
+        """What the original does not have: an error, but a note where the original's beginning is in another file."""
+        if self.is_fragment:
+            text = f"{message} (the original's beginning is in another file)"
+            return Finding("", Level.NOTE, text, shown(fact), place)
+        return error(message, fact, place)
 
     def place_of(self, part: Part) -> Place:
         m = self.message(part)

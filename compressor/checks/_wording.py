@@ -9,7 +9,7 @@ from typing import Final
 from compressor.checks._items import items
 from compressor.checks._statements import Statement
 from compressor.checks._terms import bare
-from compressor.guards._data import cue_files
+from compressor.guards._data import cue_files, phrases
 from compressor.guards.sentences import sentences
 
 CITED: Final = re.compile(r"\s*\[(#\d+(?:, ?#\d+)*)\]\s*$")
@@ -41,6 +41,12 @@ def labels() -> frozenset[str]:
             found.add(label)
             found.update(label[s.start : s.end] for s in sentences(label))
     return frozenset(found)
+
+
+@cache
+def agent_tools() -> frozenset[str]:
+    """Tools that agents have, whether a session has used them or not: their names are not made up."""
+    return frozenset(name.lower() for name in phrases("technical", "tools"))
 
 
 def without_citation(statement: Statement) -> Statement:

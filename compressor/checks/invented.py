@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from compressor.checks import _compared
-from compressor.checks._compared import Compared, distinct, error, shown
+from compressor.checks._compared import Compared, distinct, shown
 from compressor.checks._counts import is_count
 from compressor.checks._cutshort import cut_of
 from compressor.checks._items import Item, items
@@ -89,7 +89,7 @@ def _finding(kind: str, text: str, statement: Statement, compared: Compared) -> 
         kind, "identifier"
     )
     message = f'the {name} "{shown(text)}" is nowhere in the original; the output says: {shown(statement.text)}'
-    return error(message, text, compared.place(statement))
+    return compared.unproven(message, text, compared.place(statement))
 
 
 _NAMED: Final = re.compile(

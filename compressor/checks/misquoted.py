@@ -150,7 +150,7 @@ def _is_speech(quote: str, before: str) -> bool:
 def _finding(quote: UserQuote, part: Part, compared: Compared) -> Finding:
     message = f'the output quotes words that nobody said so: "{shown(quote.text)}"'
     place = compared.place_of(part)
-    return error(message, quote.text, replace(place, offset=quote.start))
+    return compared.unproven(message, quote.text, replace(place, offset=quote.start))
 
 
 def _messages(compared: Compared, said: _Said) -> Iterator[Finding]:

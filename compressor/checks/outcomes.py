@@ -13,7 +13,7 @@ from compressor.checks._statements import Statement, is_speech
 from compressor.checks._terms import bag
 from compressor.guards.numbers import numbers
 from compressor.guards.outcomes import DONE, FAILED, PENDING, Outcome, outcomes
-from compressor.model import Comparison, Finding
+from compressor.model import Comparison, Finding, PartType
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
 
@@ -79,12 +79,22 @@ def _otherwise(
         return None
     if best[3].cue.lower() in statement.text.lower() or _is_mended(told, best[2], compared):
         return None
+    if told.status == FAILED and _fails_since(best[2], compared):
+        return None
     return best[2:]
 
 
 def _is_mended(told: Outcome, failed: Statement, compared: Compared) -> bool:
     """What is told to be fixed may have been, when the agent went on working after the failure was told."""
     return bool(_MENDED.search(told.cue)) and any(c.message > failed.message.index for c in compared.original.calls)
+
+
+def _fails_since(done: Statement, compared: Compared) -> bool:
+    """Whether something failed after it was told to be done: the new text may speak of that."""
+    return any(
+        p.type is PartType.TOOL_RESULT and p.message > done.message.index and _RED.search(p.text[-4_000:])
+        for p in compared.original.parts
+    )
 
 
 def _subject(outcome: Outcome, statement: Statement) -> frozenset[str]:

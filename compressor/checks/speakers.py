@@ -11,7 +11,7 @@ from compressor.checks._compared import Compared, distinct, error, shown, where
 from compressor.checks._pairs import Pair, covered
 from compressor.checks._statements import Statement
 from compressor.checks._terms import bag
-from compressor.model import Comparison, Finding, Origin, Part, PartType, Role
+from compressor.model import Comparison, Finding, Origin, Part, PartType, Role, text_of
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
 
@@ -35,6 +35,7 @@ _END: Final = re.compile(r"[;；]|[,，]\s*(?:but|and|while|但|而)\s?")
 _CLEAR: Final = 0.6
 _FAINT: Final = 0.4
 _LEAST: Final = 3
+_SAME: Final = 2
 
 
 def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Finding]:
@@ -73,8 +74,23 @@ def _checked(statement: Statement, start: int, origin: Origin, compared: Compare
             and candidate.prose
         ):
             others, other = share, candidate
-    if other is not None and others >= _CLEAR and own < min(_FAINT, others - 0.25):
+    if (
+        other is not None
+        and others >= _CLEAR
+        and own < min(_FAINT, others - 0.25)
+        and not _answers(other, words, compared)
+    ):
         yield _finding(Pair(statement, other, others, 0.0), compared)
+
+
+def _answers(other: Statement, words: frozenset[str], compared: Compared) -> bool:
+    """Whether the agent only says again what the person has just said: a third of the words is in that message."""
+    if other.speaker is not Origin.AGENT:
+        return False
+    before = compared.original.messages[: other.message.index]
+    asked = next((m for m in reversed(before) if m.origin is Origin.PERSON and not m.abandoned), None)
+    theirs = bag(text_of(asked)) if asked is not None else frozenset[str]()
+    return len(words & theirs) >= max(_SAME, len(words) / 3)
 
 
 def _finding(pair: Pair, compared: Compared) -> Finding:
