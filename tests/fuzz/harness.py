@@ -41,7 +41,9 @@ def seeds(limit: int = 40_000) -> dict[str, list[bytes]]:
     """The fixtures by format; long ones are cut at a line, so that an input costs little."""
     found: dict[str, list[bytes]] = {}
     for folder in sorted(FIXTURES.iterdir()):
-        for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix in {".json", ".jsonl", ".traj", ".af"}):
+        for path in sorted(
+            p for p in folder.rglob("*") if p.is_file() and p.suffix in {".json", ".jsonl", ".traj", ".af"}
+        ):
             raw = path.read_bytes()
             if len(raw) > limit and path.suffix == ".jsonl":
                 raw = raw[: raw.rfind(b"\n", 0, limit) + 1] or raw[:limit]

@@ -596,7 +596,9 @@ def cut_stretch(raw: bytes, random: Random) -> tuple[bytes, set[int]] | None:
     """A stretch in the middle of a line is lost, up to its end."""
     lines = raw.split(b"\n")
     # a number that is cut short is another number: nobody can see that
-    fit = [i for i, line in enumerate(lines[:-1]) if len(line.strip()) > 12 and line.rstrip(b",").endswith((b'"', b"}"))]
+    fit = [
+        i for i, line in enumerate(lines[:-1]) if len(line.strip()) > 12 and line.rstrip(b",").endswith((b'"', b"}"))
+    ]
     if not fit:
         return None
     at = random.choice(fit)

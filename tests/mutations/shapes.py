@@ -142,6 +142,7 @@ _BLOCK_FIELDS = dict(
     typed=((has(type="tool_use"), "id"), (has(role=..., content=...), "content"), (has(type="text", text=...), "text"), (has(type="tool_result"), "tool_use_id")),
 )  # fmt: skip
 
+
 def _atif_result_lost(step: dict) -> bool:
     results = step.get("observation", {}).get("results") if isinstance(step.get("observation"), dict) else None
     if not results or "source_call_id" not in results[0]:
