@@ -114,6 +114,7 @@ class Summarizer(Protocol):
     `DETERMINISTIC` says whether equal input gives equal output.
 
     Optional names: `REPAIRS = True` if it heeds `Task.problems` (what is not deterministic does so anyway);
+    `QUOTES = True` if its entries are the transcript's own words, so that one which does not stand goes alone;
     `WAITS = True` if it spends its time waiting, so that many sessions can be at work at once; `INCIDENTAL`, names
     of options that decide nothing in the output; `ready(options, terms)`, which raises `ConfigError` before any
     file is touched if it cannot work.

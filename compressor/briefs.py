@@ -7,7 +7,7 @@ its list item whatever it holds, and words that must survive verbatim stay one c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -227,6 +227,18 @@ def render(brief: Brief, language: str, session: Session | None = None) -> str:
         if items:
             lines += ["", f"## {writer.labels[name]}", *(writer.line(name, item) for item in items)]
     return "\n".join(lines) + "\n"
+
+
+def without(brief: Brief, lines: Collection[str], language: str, session: Session | None = None) -> Brief:
+    """The brief without the entries that are rendered to these lines; what must stay verbatim stays."""
+    writer = _Writer(language, session)
+    left: dict[str, Any] = {}
+    for name in ("goal", "progress", *LISTS):
+        items = _items(brief, name)
+        kept = tuple(item for item in items if writer.line(name, item) not in lines)
+        if len(kept) < len(items) and name not in ("red_lines", "carried"):
+            left[name] = kept if name in LISTS else Entry("")
+    return replace(brief, **left)
 
 
 def _items(brief: Brief, name: str) -> Sequence[Item]:

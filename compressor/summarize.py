@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -116,6 +116,17 @@ class Asking:
             self._asked = self._repairs
             self.steps.append(f"{now.name}: {reason}")
         return not reason
+
+    def leave_out(self, lines: Collection[str], task: Task) -> bool:
+        """Whether the brief can do without the entries of these lines; if one invents, so may others: then not."""
+        if self._now is None or not getattr(self._now.module, "QUOTES", False):
+            return False
+        brief = briefs.without(self.brief, lines, task.language, task.session)
+        if brief == self.brief:
+            return False
+        self.brief = brief
+        self.steps.append(f"{self._now.name}: {len(lines)} lines that do not stand left out")
+        return True
 
     def _ask(self, task: Task) -> str:
         """Ask whose turn it is; the reason why there is no brief, or ""."""

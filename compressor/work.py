@@ -68,6 +68,7 @@ class Work:
         self.outcome: Outcome | None = None
         self.frozen: frozenset[int] = frozenset()
         self.output: Session | None = None
+        self._claimed: Session | None = None
         self._carried: tuple[Fact, ...] = ()
         self._leaving = 0
         self.asking = summarize.Asking(summarize.FALLBACKS[0], {}, 0)
@@ -196,7 +197,8 @@ class Work:
         with self.clock.stage("summarize"):
             if findings and self.asking.repair(task, findings):
                 return self._compaction()
-        if self._carry_what_is_lost(findings):
+        carried = self._carry_what_is_lost(findings)
+        if self.asking.leave_out(self._faulty(findings), task) or carried:
             return self._compaction()
         with self.clock.stage("summarize"):
             written = self.asking.next(task, findings)
@@ -210,6 +212,16 @@ class Work:
         if fresh:
             self.asking.steps.append(f"carried forward {len(fresh)} facts")
         return bool(fresh)
+
+    def _faulty(self, findings: Sequence[Finding]) -> set[str]:
+        """The lines of the brief that findings are about."""
+        claimed = self._claimed
+        if claimed is None or claimed.brief < 0:
+            return set()
+        brief = claimed.messages[claimed.brief]
+        text = next((p.text for p in brief.parts if p.type in VISIBLE), "")
+        offsets = (f.at.offset for f in findings if f.at.message == brief.id and f.at.offset < len(text))
+        return {text[text.rfind("\n", 0, at) + 1 :].split("\n", 1)[0] for at in offsets}
 
     @property
     def facts(self) -> Sequence[Fact]:
@@ -307,6 +319,10 @@ class Work:
         for m in self.session.messages:
             if m.index in outcome.dropped:
                 continue
+            if not any(p.ordinal in outcome.texts for p in m.parts):
+                if any(p.type in VISIBLE and p.text for p in m.parts):
+                    out.append(m)
+                continue
             parts = tuple(
                 replace(p, text=outcome.texts[p.ordinal], type=p.type if p.type in VISIBLE else _shown_as(p.call))
                 if p.ordinal in outcome.texts
@@ -337,8 +353,9 @@ class Work:
             for m in output.messages
             if m.live and not m.abandoned
         )
+        self._claimed = self._claims(output)
         comparison = Comparison(
-            original=self.session, output=output, claims=self._claims(output), facts=self.ledger.facts, layers=self.layers.layer,
+            original=self.session, output=output, claims=self._claimed, facts=self.ledger.facts, layers=self.layers.layer,
             tokens_original=self.whole, tokens_live=self.live, tokens_output=self.after, ours=True,
             baseline=baseline, integrity=integrity, raw=self.transcript.raw,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compressor.brief import Brief, Decision, Entry, FileNote, Note
-from compressor.briefs import LISTS, merge, one_line, render, to_json, trim, validate
+from compressor.briefs import LISTS, merge, one_line, render, to_json, trim, validate, without
 from compressor.errors import SummarizeError
 from compressor.language import lexicon, parse_lexicon
 from compressor.model import Message, Origin, Part, PartType, Role, Session
@@ -260,3 +260,12 @@ def test_cue_files_are_yaml_and_read_alike(tag: str) -> None:
 
     assert value.pop("labels") == ours.labels
     assert {name: tuple(items) for name, items in value.items()} == ours.cues
+
+
+def test_entries_leave_by_their_lines_and_red_lines_stay() -> None:
+    lines = render(full(), "en").split("\n")
+
+    left = without(full(), set(lines), "en")
+
+    assert left == Brief(red_lines=full().red_lines, carried=full().carried)
+    assert without(full(), {"- Port 8431 is taken [#5]"}, "en") == replace(full(), findings=())

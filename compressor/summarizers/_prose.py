@@ -21,7 +21,11 @@ _LONGEST: Final = 420
 _BULLET: Final = re.compile(r"(?:[-*•+]|\d{1,2}[.)、])\s+(?:\[([ xX])\]\s+)?")
 _HEADING: Final = re.compile(r"#{1,6}\s+(.*)|\*\*([^*]{2,80})\*\*[:：]?\s*\Z|(.{2,70})[:：]\Z")
 _END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`*(\[])|(?<=[。！？；])\s*")
-_MARKS: Final = re.compile(r"\*\*|__(?=\S)|[✅✓✔☑❌⚠🎉🚀]\ufe0f?\s*")
+_MARKS: Final = re.compile(r"[✅✓✔☑❌⚠🎉🚀]\ufe0f?\s*")
+#: Only what is surely emphasis: `src/**/*.py`, `2**8` and `__init__` are names and code.
+_BOLD: Final = re.compile(r"(?<![A-Za-z0-9_/*`])\*\*(?=[^\s/*.])([^*\n]{1,400}?)(?<=[^\s/*])\*\*(?![A-Za-z0-9_/*`])")
+#: What is left of emphasis that a sentence's end has cut in two.
+_HALF: Final = re.compile(r"\A\*\*(?=[^\s/*.])(?=[^*]*\Z)|\A(?=[^*]*\*\*\Z)(.*)\*\*\Z", re.DOTALL)
 _LINK: Final = re.compile(r"\[([^\]\n]{1,200})\]\((?:[^()\s]{1,500})\)")
 _EMPTY_LEAD: Final = re.compile(r"(?:here|let me|i['’]ll|now|looking|以下|如下)\b", re.IGNORECASE)
 #: Lines of code that stand in prose without a fence.
@@ -155,4 +159,6 @@ def clean(text: str) -> str:
     """Without emphasis, pictograms and link targets."""
     if "](" in text:
         text = _LINK.sub(r"\1", text)
+    if "**" in text:
+        text = _HALF.sub(r"\1", _BOLD.sub(r"\1", text).strip())
     return " ".join(_MARKS.sub("", text).split())

@@ -26,6 +26,7 @@ from compressor.summarizers._worth import Told, Worth
 
 OPTIONS: Final[Mapping[str, Any]] = {"type": "object", "additionalProperties": False, "properties": {}}
 DETERMINISTIC: Final = True
+QUOTES: Final = True
 
 #: Most entries of each field for a brief of `_USUAL` tokens; a larger budget allows more, a smaller fewer.
 _MOST: Final[Mapping[str, int]] = {

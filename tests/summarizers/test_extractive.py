@@ -433,3 +433,19 @@ def test_real_sessions(folder: str) -> None:
             holds(told, of, 1200, tag)
             seen += 1
     assert seen or folder == "langchain"
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("**Bold**: see `src/**/*.py` and __init__.py", "Bold: see `src/**/*.py` and __init__.py"),
+        ("clone python__mypy__1.6; 2**8 is **256**.", "clone python__mypy__1.6; 2**8 is 256."),
+        ("**Half of it.", "Half of it."),
+        ("这是**重点**内容", "这是重点内容"),
+        ("pass **kwargs and **opts on", "pass **kwargs and **opts on"),
+    ],
+)
+def test_only_emphasis_is_taken_away(said: str, read: str) -> None:
+    from compressor.summarizers._prose import clean
+
+    assert clean(said) == read
