@@ -23,11 +23,7 @@ def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """The user's own COMPRESS_* options must not steer the tests; child processes find this checkout."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     for name in os.environ:
-        if name.startswith("COMPRESS_") and name not in {
-            "COMPRESS_CORPUS",
-            "COMPRESS_CLIENTS",
-            "COMPRESS_CLIENTS_SESSIONS",
-        }:
+        if name.startswith("COMPRESS_") and name not in {"COMPRESS_CORPUS", "COMPRESS_CLIENTS"}:
             monkeypatch.delenv(name)
 
 

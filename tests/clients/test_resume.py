@@ -1,105 +1,151 @@
-"""The real agents resume what the writers wrote, and send what the readers call live.
+"""The real agents resume what the product wrote, and send what the readers call live.
 
-`COMPRESS_CLIENTS` names a folder with `resume_check.sh FILE [--summary T] [--absent T] [--present T] [--turns N]`,
-which resumes a session file with its own agent against a mock model and prints what was sent, and with
-`sessions/<agent>/*.jsonl` (another folder of sessions: `COMPRESS_CLIENTS_SESSIONS`).
+`COMPRESS_CLIENTS` names folders (as in PATH) with `node_modules/.bin/{codex,claude,gemini,opencode}`; agents that are
+not there are skipped. They talk to a model on this machine and to nobody else.
 """
 
 from __future__ import annotations
 
-import json
-import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "formats"))
-
 import agent_laws as laws
+import pytest
+from agents import AGENTS, Agent, binary
+from conftest import KINDS, Made
+from scripted_model import Model, Sent, interface, pair_faults
 
 from compressor.model import Origin, PartType, Session, Transcript
 
-TOOLS = Path(os.environ.get("COMPRESS_CLIENTS", ""))
-SESSIONS = Path(os.environ.get("COMPRESS_CLIENTS_SESSIONS", TOOLS / "sessions"))
-AGENTS = ("claude", "codex")
-ENABLED = "COMPRESS_CLIENTS" in os.environ
-FILES = sorted(p for a in AGENTS for p in (SESSIONS / a).glob("*.jsonl")) if ENABLED else []
-BRIEF = f"{laws.BRIEF}\nThe heron stands at gate 4711."
+pytestmark = pytest.mark.clients
 
-pytestmark = [pytest.mark.clients, pytest.mark.skipif(not ENABLED, reason="COMPRESS_CLIENTS is not set")]
-
-
-def resume(file: Path, *, summary: str = "", absent: list[str], present: list[str]) -> dict:
-    command = ["bash", str(TOOLS / "resume_check.sh"), str(file), "--turns", "2"]
-    for option, values in (("--summary", [summary] if summary else []), ("--absent", absent), ("--present", present)):
-        for value in values:
-            command += [option, value]
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, env=env, check=False)
-    assert done.stdout, done.stderr
-    return json.loads(done.stdout)
+CASES = [
+    pytest.param(name, kind, marks=pytest.mark.skipif(binary(name) is None, reason=f"{name} is not at hand"))
+    for name in AGENTS
+    for kind in KINDS
+]
+#: How the product is run: with what options, whether in the agent's own home (where it knows the session already).
+WAYS = {
+    "rewrite": ((), False),
+    "new-id": (("--new-id",), True),
+    "in-place": ((), True),
+    "placeholders": (("--summarizer", "none"), False),
+}
+TURNS = 3
 
 
-def samples(session: Session, indexes: set[int], other: set[int]) -> list[str]:
-    """Lines that stand in the messages of `indexes` and nowhere in those of `other`; at most 40."""
+def compact(file: Path, folder: Path, *options: str, budget: int) -> Path:
+    """What the product makes of a file."""
+    out = folder / f"out{file.suffix}"
+    command = [sys.executable, "-m", "compressor", "run", str(file), "-o", str(out), "--budget", str(budget), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+def lines(session: Session, indexes: set[int], other: set[int]) -> list[str]:
+    """Lines that stand in some messages and nowhere in others; the newest forty."""
     elsewhere = "\n".join(p.text for m in session.messages if m.index in other for p in m.parts)
     found = []
     for m in session.messages:
         if m.index in indexes:
             for p in m.parts:
-                visible = p.type in (PartType.TEXT, PartType.TOOL_RESULT)
-                lines = p.text.splitlines() if visible else []
+                told = p.text.split("\n") if p.type in (PartType.TEXT, PartType.TOOL_RESULT) else []
                 found += [
-                    x.strip() for x in lines if len(x.strip()) > 15 and x.strip() not in elsewhere and x.isascii()
+                    t.strip() for t in told if len(t.strip()) > 15 and t.isascii() and t.strip() not in elsewhere
                 ][:2]
     return list(dict.fromkeys(found))[-40:]
 
 
-def assert_sent(result: dict) -> None:
-    assert result["accepted"], result
-    assert result["summary_present"] is not False, result
-    assert result["pairs_ok"], result
-    assert not result["pair_faults"], result
-    assert not result["file_orphan_calls"], result
-    assert not result["file_orphan_results"], result
-    assert result["still_there"] == []
-    assert result["missing"] == []
+def resume(agent: Agent, session: str, model: Model) -> list[list[Sent]]:
+    """What the agent sends in each of a few turns."""
+    sent = []
+    for turn in range(TURNS):
+        prompt = f"RESUME-PROBE {turn} go on"
+        before = len(model.requests)
+        agent.turn(prompt, session)
+        mine = [
+            list(interface(path).sent(body))
+            for path, body in model.requests[before:]
+            if interface(path).tools(body) and any(prompt in s.text for s in interface(path).sent(body))
+        ]
+        assert mine, f"{agent.name} sent nothing: {agent.errors[-1]}"
+        sent.append(mine[0])
+    return sent
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem[-12:])
-@pytest.mark.parametrize("new_id", ["", "7b1c2a1e-5a52-4a0e-9c51-0d7a4f3c9e11"], ids=["same-id", "new-id"])
-def test_a_compaction_is_resumed(path: Path, new_id: str, tmp_path: Path):
-    transcript = laws.load(path)
-    session = transcript.sessions[0]
-    change = laws.compaction(session, brief=BRIEF, new_id=new_id)
-    out = laws.assert_compacted(transcript, change)
-    name = path.name.replace(session.id, new_id) if new_id else path.name
-    file = tmp_path / name
-    file.write_bytes(bytes(out.raw))
-    stays = {m.index for m in session.messages} - change.dropped
+def assert_sent(agent: Agent, turns: list[list[Sent]], *, absent: list[str], present: list[str]) -> None:
+    for sent in turns:
+        told = "\n".join(s.text for s in sent)
+        assert pair_faults(sent, adjacent=agent.adjacent) == []
+        assert [t for t in absent if t in told] == []
+        assert [t for t in present if t not in told] == []
+
+
+def elsewhere(agent: Agent, tmp_path: Path, model: Model) -> Agent:
+    """The same agent in a new home, where it knows nothing."""
+    return type(agent)(tmp_path / "home", agent.folder, model)
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_compaction_is_resumed(name: str, kind: str, way: str, made: Made, model: Model, tmp_path: Path):
+    maker, session = made(name, kind)
+    options, at_home = WAYS[way]
+    file = Path(shutil.copy(maker.file(session), tmp_path / f"session{maker.suffix}"))
+    before = laws.load(file)
+    budget = max(300, sum(len(p.text) for p in before.sessions[0].parts) // 10)
+
+    out = compact(file, tmp_path, *options, budget=budget)
+
+    after = laws.load(out)
+    name_after = after.sessions[0].id
+    assert (name_after == session) is ("--new-id" not in options)
+    agent = elsewhere(maker, tmp_path, model)
+    if at_home:
+        # a copy of the home, databases and all, so that the other tests find theirs as it was
+        shutil.copytree(maker.home, agent.home, dirs_exist_ok=True)
+        agent.prepare()
+    if name == "opencode" and way == "in-place":
+        agent.run("session", "delete", session)
+    agent.put(out, name_after)
+    assert_sent(agent, resume(agent, name_after, model), **expected(before, after))
+
+
+def expected(before: Transcript, after: Transcript) -> dict[str, list[str]]:
+    """What must not be sent any more, and what must be."""
+    old, new = before.sessions[0], after.sessions[0]
+    if new.mark is None:
+        return {"absent": [], "present": lines(new, live(new), set())}
+    kept = {p.text for m in new.messages for p in m.parts}
     # what the harness once said it says again when it resumes
-    dropped = {i for i in change.dropped if session.messages[i].origin is not Origin.HARNESS}
-    result = resume(
-        file,
-        summary="The heron stands at gate 4711.",
-        absent=samples(session, dropped, stays),
-        present=live_samples(out),
-    )
-    assert_sent(result)
-    assert result["session_id"] == (new_id or session.id)
+    left = {
+        m.index for m in old.messages if m.origin is not Origin.HARNESS and not any(p.text in kept for p in m.parts)
+    }
+    everything = "\n".join(p.text for m in new.messages for p in m.parts)
+    gone = [t for t in lines(old, left, {m.index for m in old.messages} - left) if t not in everything]
+    brief = [t for t in new.messages[new.brief].parts[0].text.split("\n") if t.strip()][:3]
+    return {"absent": gone, "present": [*brief, *lines(new, live(new), set())]}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem[-12:])
-def test_what_is_read_as_live_is_what_is_sent(path: Path):
-    transcript = laws.load(path)
-    session = transcript.sessions[0]
-    live = {m.index for m in session.messages if m.live}
-    gone = {m.index for m in session.messages} - live
-    assert_sent(resume(path, absent=samples(session, gone, live), present=live_samples(transcript)))
+def live(session: Session) -> set[int]:
+    return {m.index for m in session.messages if m.live and m.role != "system" and not m.regainable}
 
 
-def live_samples(transcript: Transcript) -> list[str]:
-    session = transcript.sessions[0]
-    return samples(session, {m.index for m in session.messages if m.live and m.role != "system"}, set())
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_what_is_read_as_live_is_what_is_sent(name: str, kind: str, made: Made, model: Model, tmp_path: Path):
+    maker, session = made(name, kind)
+    file = maker.file(session)
+    transcript = laws.load(file)
+    read = transcript.sessions[0]
+    now = live(read)
+    # what the harness once said it says again when it resumes, and it shows files again that were read
+    gone = {m.index for m in read.messages if not m.live and m.origin in (Origin.PERSON, Origin.AGENT)}
+    agent = elsewhere(maker, tmp_path, model)
+    agent.put(file, session)
+    told = "\n".join(s.text for s in resume(agent, session, model)[0])
+
+    assert [t for t in lines(read, gone, now) if t in told] == []
+    assert [t for t in lines(read, now, set()) if t not in told] == []
