@@ -75,12 +75,32 @@ def _cropped(text: str, start: int, end: int, mark: str) -> tuple[int, int]:
     """A match without the word that stands before or behind the name: its pattern's id says how long that is."""
     if mark.startswith("before"):
         start += int(mark[6:])
-        # of "由张伟负责" the name is not "张伟负"
-        swallowed = end - start > 2 and text.startswith(_after_names(), end - 1)
-        return start, end - swallowed
     if mark.startswith("after"):
-        return start, end - int(mark[5:])
+        end -= int(mark[5:])
+    if end - start <= _TWO or not _CJK_CHAR.match(text[start]):
+        return start, end
+    # of a lawyer's title and name the title's last character is no family name
+    if text[start - 1 : start + 1] in _ranks():
+        start += 1
+    # of "Zhang Wei is responsible" the name has not the verb's first character
+    if end - start > _TWO and mark and (text[end - 1] in _verbs() or text.startswith(_after_names(), end - 1)):
+        end -= 1
     return start, end
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    """Words of one character that follow a name and end none."""
+    return frozenset(w for w in phrases("names", "zh_after") if len(w) == 1)
+
+
+@cache
+def _ranks() -> frozenset[str]:
+    return frozenset(w for key in ("zh_titles", "zh_before") for w in phrases("names", key) if len(w) == _TWO)
+
+
+#: A Chinese name has two or three characters.
+_TWO: Final = 2
 
 
 @cache
@@ -226,7 +246,7 @@ def _around() -> tuple[re.Pattern[str], re.Pattern[str]]:
 def _accepted(text: str, start: int, end: int, label: str) -> Span | None:
     """The span of a match: two words with capitals are a person only in the company of the right words."""
     name = text[start:end]
-    if name in _refused():
+    if name in _refused() or (name[:2] in _refused() and _CJK_CHAR.match(name)):
         return None
     first = name.split(None, 1)[0]
     if " " in name and (first in _starters() and label in ("ORG", "LOC", "CAPITALS")):

@@ -259,8 +259,11 @@ def _is_abbreviation(text: str, start: int, dot: int, stop: int, end: int) -> bo
     rest = text[stop : stop + 3].lstrip()
     if stop < end and rest[:1].islower():
         return True
-    word = text[max(start, dot - 12) : dot].rsplit(None, 1)[-1:] or [""]
-    name = word[0].lstrip("(\u201c\"'*").lower()
+    words = text[max(start, dot - 12) : dot].rsplit(None, 1)
+    if len(words) > 1 and words[0][-1:].isdigit():
+        # "12 ms." ends a sentence, "Ms." does not
+        return False
+    name = (words or [""])[-1].lstrip("(\u201c\"'*").lower()
     return name in _abbreviations() or (len(name) == 1 and name.isalpha() and stop < end)
 
 
