@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
@@ -12,15 +13,18 @@ from compressor.formats._lists import load
 from compressor.formats._records import Source
 from compressor.model import VISIBLE, Finding, Level, Place, Session, Transcript, requests
 
-#: What a benchmark's file needs for re-scoring, by format: keys whose values are never touched.
+#: What a benchmark's file needs for re-scoring, by format: keys whose values are never touched, in the whole file or
+#: below a key of the document (`trajectory.action`).
 PAYLOAD: Final = {
     "tau-bench": ("reward", "info", "task_id", "trial"),
     "tau2-bench": ("reward_info", "tasks", "task_id", "trial", "seed", "tool_calls"),
-    "swe-agent": ("info", "action", "replay_config", "environment"),
+    "swe-agent": ("info", "trajectory.action", "replay_config", "environment"),
     "mini-swe-agent": ("info",),
     "inspect": ("scores", "target", "results"),
-    "atif": ("final_metrics", "tool_calls"),
+    "atif": ("final_metrics",),
 }
+#: Formats that spread a message over records and keep their ids.
+_SPREAD: Final = frozenset({"claude-code", "openhands-events"})
 _USAGE: Final = ("usage", "usage_metadata", "total_token_usage", "last_token_usage", "tokens")
 
 
@@ -30,14 +34,16 @@ def check(before: Transcript, after: Transcript) -> Iterator[Finding]:
     if before.format == after.format:
         yield from _payload(before.format, old, new, after)
     known = set(_found(old, _USAGE))
-    # a number alone is a mark's, not a tool's usage
-    strange = [text for text in _found(new, _USAGE) if text.startswith("{") and text not in known]
+    # a number alone is a mark's, not a tool's usage; a summary of ours has cost nothing
+    counts = (text for text in _found(new, _USAGE) if text.startswith("{") and re.search("[1-9]", text))
+    strange = [text for text in counts if text not in known]
     if strange:
         message = f"{len(strange):,} token counts that the original does not have"
         yield Finding("W01", Level.WARNING, message, strange[0][:120], Place(after.path, 1))
     for was, now in _paired(before, after):
         yield from _last_turn(was, now, after.path)
-        yield from _groups(was, now, after.path)
+        if after.format in _SPREAD:
+            yield from _groups(was, now, after.path)
 
 
 def _values(transcript: Transcript) -> list[Any]:
@@ -51,11 +57,17 @@ def _paired(before: Transcript, after: Transcript) -> Iterator[tuple[Session, Se
 
 def _payload(name: str, old: list[Any], new: list[Any], after: Transcript) -> Iterator[Finding]:
     for key in PAYLOAD.get(name, ()):
-        missing = Counter(_found(old, (key,))) - Counter(_found(new, (key,)))
+        missing = Counter(_found(*_below(old, key))) - Counter(_found(*_below(new, key)))
         if missing:
             fact = next(iter(missing))[:120]
             message = f'"{key}" is not as it was in the original'
             yield Finding("E14", Level.ERROR, message, fact, Place(after.path, 1))
+
+
+def _below(values: list[Any], key: str) -> tuple[list[Any], tuple[str, ...]]:
+    """The values to look into, and the key."""
+    outer, dot, inner = key.rpartition(".")
+    return ([v.get(outer) for v in values if isinstance(v, dict)], (inner,)) if dot else (values, (key,))
 
 
 def _found(values: list[Any], keys: tuple[str, ...]) -> Iterator[str]:
