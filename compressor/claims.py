@@ -31,7 +31,10 @@ def of(output: Session, original: Session, texts: Mapping[int, str], slices: Col
             parts.append(_without(part, slices))
         else:
             parts.append(part)
-    messages = tuple(replace(m, parts=tuple(parts[p.ordinal] for p in m.parts)) for m in output.messages)
+    changed = {new.message for new, old in zip(parts, output.parts, strict=True) if new is not old}
+    messages = tuple(
+        replace(m, parts=tuple(parts[p.ordinal] for p in m.parts)) if m.index in changed else m for m in output.messages
+    )
     return replace(output, messages=messages, parts=tuple(parts))
 
 

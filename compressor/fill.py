@@ -90,9 +90,11 @@ class _Race:
         self._champion: dict[str, int] = {}
         for part in field.texts:
             self._enter(part)
-        self._queue = list({(-self._best[item], number) for item, number in self._champion.items()})
+        # a line may be the champion of several of its items
+        density = {number: self._best[item] for item, number in self._champion.items()}
+        self._queue = [(-worth, number) for number, worth in density.items()]
         heapq.heapify(self._queue)
-        self._running = set(self._champion.values())
+        self._running = set(density)
         self._gather(self._running)
 
     def _enter(self, part: int) -> None:

@@ -83,8 +83,9 @@ class _Known(dict[str, tuple[str, ...]]):
         return found
 
 
-#: Sessions of one project speak of the same things: tokens are remembered from one to the next, this many at most.
+#: So many tokens and lines are remembered at most: memory must not grow with the session.
 _REMEMBERED: Final = 200_000
+#: Sessions of one project speak of the same things: tokens are remembered from one to the next.
 _TOKENS: Final = _Known()
 
 
@@ -114,6 +115,8 @@ class Scanner:
         """The segments of a text that hold items, in order. Linear in the text, whatever it is."""
         out: list[Segment] = []
         lines = self._lines
+        if len(lines) > _REMEMBERED:
+            lines.clear()
         known = lines.get
         start = 0
         # character by character the same text, with spaces for all that parts tokens

@@ -29,7 +29,7 @@ DEFAULT: Final = "o200k_base"
 #: Longest text given to the encoder in one piece, in characters: keeps memory and time linear.
 _PIECE: Final = 1_000_000
 #: So many lines are remembered at most: of a larger session those that come later are counted each time.
-_REMEMBERED: Final = 1_000_000
+_REMEMBERED: Final = 250_000
 
 
 @cache

@@ -47,6 +47,9 @@ BRIEF_SHARE: Final = 0.12
 BRIEF_MOST: Final = 0.40
 #: The brief gets at least this many tokens, as far as `BRIEF_MOST` allows.
 BRIEF_LEAST: Final = 500
+#: Saving less than this share of the tokens, and fewer than so many, is not worth losing anything for.
+WORTH_SHARE: Final = 0.05
+WORTH_TOKENS: Final = 200
 #: Tokens of the mark, in formats that have no field for it.
 MARK_TOKENS: Final = 60
 
@@ -177,10 +180,12 @@ class Work:
         return held * 2 > len(self.transcript.raw)
 
     def saves_nothing(self) -> bool:
-        """Whether the output would cost its reader as much as the original; then that stays."""
-        if self.after < max(self.whole, self.live) or self._mostly_pictures():
+        """Whether the output would cost its reader about as much as the original; then that stays."""
+        before = max(self.whole, self.live)
+        saved = before - self.after
+        if (saved > 0 and saved >= min(WORTH_SHARE * before, WORTH_TOKENS)) or self._mostly_pictures():
             return False
-        self.reason = "an edit would save nothing"
+        self.reason = "an edit would save nothing" if saved <= 0 else f"only {saved:,} tokens could be saved"
         return True
 
     def again(self, findings: Sequence[Finding]) -> Compaction | None:

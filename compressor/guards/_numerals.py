@@ -21,6 +21,8 @@ _DIGIT: Final = {
 }
 _SMALL: Final = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
 _LARGE: Final = {"万": 10_000, "萬": 10_000, "亿": 100_000_000, "億": 100_000_000}
+_WIDE_CHAR: Final = re.compile(f"[{''.join(map(chr, WIDE))}]")
+_WIDE_DIGIT: Final = re.compile("[\uff10-\uff19]")
 _WIDE_MARK: Final = re.compile("(?<=[0-9])([\uff0c\uff1a])(?=[0-9])")
 _SUPERSCRIPTS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 
@@ -39,9 +41,9 @@ _EXPONENT: Final = re.compile(r"[eE]([-+]?\d{1,3})(?![\w])")
 
 def plain(text: str) -> str:
     """The text with full-width digits and signs as plain ones, letter for letter."""
-    if text.isascii():
+    if text.isascii() or not _WIDE_CHAR.search(text):
         return text
-    wide = any(0xFF10 <= ord(c) <= 0xFF19 for c in text)
+    wide = _WIDE_DIGIT.search(text)
     text = text.translate(WIDE)
     return _WIDE_MARK.sub(lambda m: "," if m.group() == "\uff0c" else ":", text) if wide else text
 
