@@ -27,9 +27,13 @@ _LENGTHS: Final = (3, 400)
 _SHARED: Final = 0.5
 #: An entry that says so little besides a name says nothing of it.
 _TOLD: Final = 3
+#: Longer messages are output of tools, which nobody retells sentence by sentence.
+_SPOKEN: Final = 20_000
+_CLAUSES: Final = re.compile(r"[,;:，；：] ?| because | since |因为|由于")
 #: Rule name of the facts that the model proposed.
 PROPOSED: Final = "model"
 _SHORT: Final = re.compile(r"#(\d{1,9})\Z")
+_NUMBER: Final = re.compile(r"(?<![\w.])\d{3,9}(?![\w.])")
 _LETTERS: Final = re.compile(r"[^\W\d_]")
 
 
@@ -49,6 +53,10 @@ class Sourcing:
     @cached_property
     def _everything(self) -> str:
         return "\n".join(self._text(m.index) for m in self._session.messages)
+
+    @cached_property
+    def _digits(self) -> str:
+        return self._everything.replace(",", "")
 
     def _text(self, index: int) -> str:
         found = self._texts.get(index)
@@ -109,10 +117,28 @@ class Sourcing:
         around = {i for c in cited for i in (c - 1, c, c + 1) if 0 <= i < len(self._session.messages)}
         if reason and cited and support.share(reason, map(self._text, around)) < _SHARED:
             yield Finding("sources", Level.ERROR, "no source gives this reason", reason[:200])
+        for number in dict.fromkeys(_NUMBER.findall(words.replace(",", ""))):
+            if number not in self._digits:
+                yield Finding("sources", Level.ERROR, "no message holds this number", number)
+        yield from self._turned(words, around)
         for name in dict.fromkeys(i for segment in self._scanner.segments(words) for i in segment[2]):
             rest = words.replace(name, " ")
             if _LETTERS.search(name) and len(support.matter(rest)) >= _TOLD and not self._speaks(name.casefold(), rest):
                 yield Finding("sources", Level.ERROR, f"the originals say nothing like this of {name}", words[:200])
+
+    def _turned(self, words: str, around: set[int]) -> Iterator[Finding]:
+        """Sentences that are copied from a source, but for what matters most."""
+        near = [s for i in sorted(around) if len(self._text(i)) < _SPOKEN for s in support.sentences(self._text(i))]
+        for told in support.sentences(words):
+            pieces = [told, *_CLAUSES.split(told)]
+            for piece in pieces:
+                turned = next(
+                    (t for s in near for o in (s, *_CLAUSES.split(s)) if (t := support.changed(piece, o))), ""
+                )
+                exact = any(piece.casefold().strip(" .。") in s for s in near)
+                if turned and not exact:
+                    yield Finding("sources", Level.ERROR, f"a source says this, but for {turned}", piece[:200])
+                    return
 
     def _speaks(self, key: str, rest: str) -> bool:
         """Whether anything of the rest is said where the name stands."""

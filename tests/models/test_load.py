@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conftest import KEY, write_session
+from modelkit import KEY, write_session
 from server import Asked, Drop, Server, Status, plain
 
 KILLS = int(os.environ.get("COMPRESS_KILLS", "2"))

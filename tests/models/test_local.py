@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import messages, report_of
+from modelkit import messages, report_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.models]
 FACTS = ("Never push to main.", "Do not touch the migrations folder.")
