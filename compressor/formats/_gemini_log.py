@@ -10,7 +10,7 @@ from typing import Any
 from compressor.formats import _mark
 from compressor.formats._gemini_parts import answers, calls, said
 from compressor.formats._lists import DOCUMENT, Lines
-from compressor.formats._messages import name_of
+from compressor.formats._messages import name_of, word
 from compressor.model import Mark, PathSteps
 
 #: The kinds of the log's lines.
@@ -92,7 +92,7 @@ def _content(value: Mapping[str, Any]) -> object:
     content = value.get("content")
     named = [name_of(c.get("id")) for c in (*calls(content), *kept_calls(value))]
     named += [name_of(a.get("id")) for _, a in answers(content)]
-    return (value.get("type"), tuple(dict.fromkeys(named)) or said(content))
+    return (word(value, "type"), tuple(dict.fromkeys(named)) or said(content))
 
 
 def kept_calls(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -220,7 +220,7 @@ def _starts(reading: Reading) -> dict[int, int]:
     found = {}
     for record, value in zip(reading.records, reading.values, strict=True):
         if record.kind == _CALL and isinstance(value, dict):
-            home = calls.get(name_of((value.get("data") or {}).get("toolCallId")))
+            home = calls.get(word(value.get("data"), "toolCallId"))
             if home is not None:
                 found[record.index] = home[0]
     return found

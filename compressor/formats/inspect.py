@@ -212,7 +212,7 @@ def _more(session: Session, change: Compaction, editor: Callable[[int], Editor])
     base: PathSteps = session.meta["list"][:2]
     for path in _gone(session, change):
         work.set(path, LEFT)
-    if "events" in work.children(base):
+    if "events" in work.children(base) and work.source((*base, "events")).startswith("["):
         events = work.children((*base, "events"))
         last = len(events) - 1
         time = _time(work, (*base, "events", last)) if events else {}

@@ -15,7 +15,7 @@ from typing import Any, Final
 from compressor.formats import _mark, _tree
 from compressor.formats._document import seam
 from compressor.formats._layout import Editor
-from compressor.formats._messages import describe, name_of, origin_of, time_of
+from compressor.formats._messages import describe, name_of, origin_of, time_of, word
 from compressor.formats._pairs import Builder, check_pairs
 from compressor.formats._records import BLANK, UNREADABLE, Head, Source, leaves
 from compressor.formats._tree import Plan, Reading, Shape, Way
@@ -144,7 +144,7 @@ def _entry(record: Record, value: Mapping[str, Any], reading: Reading, flags: Ma
 
 def _message(record: Record, value: Mapping[str, Any], reading: Reading, flags: Mapping[str, Any]) -> None:
     message = value["message"]
-    said = message.get("role")
+    said = word(message, "role")
     role = _ROLES.get(said, Role.USER)
     origin = origin_of(role, _first(message.get("content"))) if said in _ROLES else Origin.HARNESS
     summary = said in ("branchSummary", "compactionSummary")
@@ -155,7 +155,7 @@ def _message(record: Record, value: Mapping[str, Any], reading: Reading, flags: 
         reading.build.result(name_of(message.get("toolCallId")), name=name, error=message.get("isError") is True)
         _content(reading.build, path, message.get("content"), result=True)
         return
-    for key in _SAID.get(said, ("content",)) if isinstance(said, str) else ():
+    for key in _SAID.get(said, ("content",)):
         _content(reading.build, ("message", key), message.get(key))
 
 

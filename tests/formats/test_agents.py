@@ -7,6 +7,7 @@ from pathlib import Path
 
 import agent_cases
 import agent_laws as laws
+import list_laws
 import pytest
 
 from compressor import plugins
@@ -38,6 +39,14 @@ def test_keeps_the_laws(name: str, path: Path):
         assert (out.sessions[0].id == session.id) is (not new_id or name not in NAMED)
         assert laws.invalid(out) == set()
         assert bytes(out.raw).endswith(b"\n") or name not in TREES
+
+
+@pytest.mark.parametrize("name", [*NAMES, "gemini-cli", "cline"])
+def test_no_damage_makes_a_reader_fail(name: str):
+    for path in laws.fixtures(f"{name}/*.*"):
+        raw = path.read_bytes()
+        for seed in range(40, 100):
+            list_laws.survives(plugins.load("formats", name), list_laws.damaged(raw, seed))
 
 
 GROWTH = {
