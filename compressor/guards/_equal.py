@@ -112,8 +112,8 @@ def _compare_quantities(a: Number, b: Number) -> str:
 
 def _compare_units(a: Number, b: Number, x: Decimal, y: Decimal) -> str:
     table = units()
-    for name_a in table.ambiguous.get(a.unit, (a.unit,)):
-        for name_b in table.ambiguous.get(b.unit, (b.unit,)):
+    for name_a in _units_of(a):
+        for name_b in _units_of(b):
             first, second = table.by_name.get(name_a), table.by_name.get(name_b)
             if name_a == name_b:
                 return "" if x == y else "value"
@@ -122,6 +122,12 @@ def _compare_units(a: Number, b: Number, x: Decimal, y: Decimal) -> str:
     if {a.unit, b.unit} == {"attempt", "x"} or (a.kind == b.kind == "count" and _other_script(a, b)):
         return "" if x == y else "value"
     return "unit"
+
+
+def _units_of(number: Number) -> tuple[str, ...]:
+    """The units that a number may have: "800 m" may be metres, though it was read as minutes."""
+    is_bare_m = number.unit == "min" and number.text.endswith("m") and number.text.count("m") == 1
+    return units().ambiguous.get("m" if is_bare_m else number.unit, (number.unit,))
 
 
 def _billions(a: Number, b: Number) -> bool:
