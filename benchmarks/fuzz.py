@@ -68,7 +68,7 @@ def _blind(found: dict[str, list[bytes]], args: argparse.Namespace) -> int:
             (args.keep / f"{name}-{number}").write_bytes(raw)
             print(f"{name} {number}: {type(error).__name__}: {error}"[:300], flush=True)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        if number % 50_000 == 49_999:
+        if number % 5_000 == 4_999:
             _say(tally, failures, began)
     _say(tally, failures, began)
     return int(failures > 0)

@@ -301,6 +301,9 @@ def _faults(messages: list[Any], *, whole: bool) -> Iterator[tuple[str, str, str
             role = str(m.get("role")) if isinstance(m, dict) else ""
             yield "S01", "a message of a request has no known role, or no parts", role[:60]
             continue
+        kinds = {part.get("type") for part in m["parts"] if isinstance(part, dict)}
+        if waiting and whole and not kinds & {"tool_call", "tool_call_response"}:
+            yield "E03", "a request holds a message between a tool call and its result", next(iter(waiting))
         for part in m["parts"]:
             if not isinstance(part, dict) or not _is_part(part):
                 kind = str(part.get("type")) if isinstance(part, dict) else ""

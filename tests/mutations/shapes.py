@@ -331,7 +331,7 @@ SHAPES: dict[str, Shape] = {
         call=lambda d: "id" if "function" in d and isinstance(d.get("id"), str) else None,
         result=of("tool_call_id", role="tool"),
         enums=((has(role=..., content=...), "role"),),
-        needed=((has(function=..., id=...), "function"), (has(role=..., otid=...), "role"), (has(role=..., otid=...), "content")),
+        needed=((has(function=..., id=...), "function"), (has(role=..., otid=...), "role"), (has(role="user", otid=...), "content")),
         typed=((has(role=..., otid=...), "content"), (has(role=..., tool_calls=...), "tool_calls"), (has(role=..., otid=...), "id")),
     ),
     "otel": Shape(
