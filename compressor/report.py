@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -131,13 +131,12 @@ def totals(results: Sequence[SessionResult]) -> dict[str, Any]:
             "after": sum(r.after for r in results),
         },
         "bytes": {"before": sum(r.bytes_before for r in files), "after": sum(r.bytes_after for r in files)},
-        "model": _asked(results),
+        "model": asked([r.usage for r in results if r.usage]),
     }
 
 
-def _asked(results: Sequence[SessionResult]) -> dict[str, Any]:
-    """What models were asked, over all sessions; the cost of what has a price."""
-    found = [r.usage for r in results if r.usage]
+def asked(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What models were asked, over all sessions that asked one; the cost of what has a price."""
     if not found:
         return {}
     costs = [u["cost"] for u in found if u["cost"] is not None]

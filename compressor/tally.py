@@ -34,6 +34,7 @@ class Tally:
         self.known: Counter[str] = Counter()
         self.left = 0
         self.bugs: list[str] = []
+        self._asked: dict[str, Any] = {}
         self._failed = False
 
     def add(self, outcome: Outcome, *, known: bool) -> None:
@@ -53,6 +54,8 @@ class Tally:
         self.verdicts[r.verdict.value] += 1
         self.levels.update(f.level.value for f in r.findings)
         self.tokens.update(whole_before=r.whole_before, live_before=r.live_before, after=r.after)
+        if r.usage:
+            self._asked = report.asked([u for u in (self._asked, r.usage) if u])
         if first:
             self.bytes.update(before=r.bytes_before, after=r.bytes_after)
         if known:
@@ -79,6 +82,7 @@ class Tally:
             "findings": {level.value: self.levels[level.value] for level in Level},
             "tokens": {k: self.tokens[k] for k in ("whole_before", "live_before", "after")},
             "bytes": {k: self.bytes[k] for k in ("before", "after")},
+            "model": self._asked,
         }
 
     def line(self) -> str:
