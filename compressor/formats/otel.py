@@ -301,25 +301,32 @@ def _faults(messages: list[Any], *, whole: bool) -> Iterator[tuple[str, str, str
             role = str(m.get("role")) if isinstance(m, dict) else ""
             yield "S01", "a message of a request has no known role, or no parts", role[:60]
             continue
-        kinds = {part.get("type") for part in m["parts"] if isinstance(part, dict)}
+        kinds = {word(part, "type") for part in m["parts"]}
         if waiting and whole and not kinds & {"tool_call", "tool_call_response"}:
             yield "E03", "a request holds a message between a tool call and its result", next(iter(waiting))
         for part in m["parts"]:
-            if not isinstance(part, dict) or not _is_part(part):
+            if isinstance(part, dict) and _is_part(part):
+                yield from _paired(part, waiting, answered, whole=whole)
+            else:
                 kind = str(part.get("type")) if isinstance(part, dict) else ""
                 yield "S01", "a part of a request's message lacks what its type needs", kind[:60]
-                continue
-            id_ = name_of(part.get("id"))
-            if part["type"] == "tool_call" and id_:
-                if id_ in waiting or id_ in answered:
-                    yield "E04", "a request holds a tool call twice", id_
-                waiting[id_] = name_of(part.get("name"))
-            elif part["type"] == "tool_call_response" and id_:
-                if waiting.pop(id_, None) is None and whole:
-                    yield "E02", "a request holds a tool result without its call", id_
-                answered.add(id_)
     for id_ in waiting if whole else ():
         yield "E02", "a request holds a tool call without a result", id_
+
+
+def _paired(
+    part: dict[str, Any], waiting: dict[str, str], answered: set[str], *, whole: bool
+) -> Iterator[tuple[str, str, str]]:
+    """Calls wait until they are answered."""
+    id_ = name_of(part.get("id"))
+    if part["type"] == "tool_call" and id_:
+        if id_ in waiting or id_ in answered:
+            yield "E04", "a request holds a tool call twice", id_
+        waiting[id_] = name_of(part.get("name"))
+    elif part["type"] == "tool_call_response" and id_:
+        if waiting.pop(id_, None) is None and whole:
+            yield "E02", "a request holds a tool result without its call", id_
+        answered.add(id_)
 
 
 def _is_part(part: dict[str, Any]) -> bool:
