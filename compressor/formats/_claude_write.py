@@ -13,6 +13,7 @@ from typing import Any, Final
 from compressor.formats._claude_chain import MARK_KEY, Chain, Node
 from compressor.formats._claude_read import read
 from compressor.formats._layout import Editor
+from compressor.formats._line import Line
 from compressor.formats._records import BLANK, BOM, UNREADABLE, Source, dumps, leaves, loads
 from compressor.model import Compaction, Message, Part, PartType, PathSteps, Session, Transcript, Written
 
@@ -218,15 +219,15 @@ def _line(job: _Job, body: bytes, row: int, at: int) -> bytes:
     edited = row in job.edits or row in job.copies
     if not edited and not job.change.new_id and b'"sourceToolAssistantUUID"' not in body:
         return body if at < 0 else _spliced(body, job.parents[at])
-    editor = Editor(body.decode("utf-8", "surrogateescape"))
+    line = Line(body)
     if at >= 0:
-        editor.set(("parentUuid",), job.parents[at])
-        _drop_lost_source(job, editor)
-    if job.change.new_id and "sessionId" in editor.children(()):
-        editor.set(("sessionId",), job.change.new_id)
+        line.set(("parentUuid",), job.parents[at])
+        _drop_lost_source(job, line)
+    if job.change.new_id and isinstance(line.value, dict) and "sessionId" in line.value:
+        line.set(("sessionId",), job.change.new_id)
     if edited:
-        _edit(job, row, editor, (), loads(body))
-    return editor.text().encode("utf-8", "surrogateescape")
+        _edit(job, row, line, (), line.value)
+    return line.changed()
 
 
 def _spliced(body: bytes, parent: str | None) -> bytes:
@@ -239,13 +240,13 @@ def _spliced(body: bytes, parent: str | None) -> bytes:
     return editor.text().encode("utf-8", "surrogateescape")
 
 
-def _drop_lost_source(job: _Job, editor: Editor) -> None:
-    key = ("sourceToolAssistantUUID",)
-    if key[0] in editor.children(()) and loads(editor.source(key).encode("utf-8", "surrogateescape")) not in job.uuids:
-        editor.delete(key)
+def _drop_lost_source(job: _Job, line: Line) -> None:
+    key = "sourceToolAssistantUUID"
+    if key in line.value and line.value[key] not in job.uuids:
+        line.delete((key,))
 
 
-def _edit(job: _Job, row: int, editor: Editor, base: PathSteps, value: Any) -> None:
+def _edit(job: _Job, row: int, editor: Editor | Line, base: PathSteps, value: Any) -> None:
     """Put the new texts in, in each place that holds a copy of them."""
     edits = job.edits.get(row, ())
     for part, text in edits:

@@ -11,6 +11,7 @@ from compressor.formats import _mark
 from compressor.formats._codex_items import Place
 from compressor.formats._codex_read import HISTORY, MARK_KEY
 from compressor.formats._layout import Editor
+from compressor.formats._line import Line
 from compressor.formats._records import BLANK, BOM, UNREADABLE, dumps, get_at, loads, set_at
 from compressor.model import Compaction, Message, Part, PartType, Session, Transcript, Written
 
@@ -139,11 +140,11 @@ class _Lines:
         return b"".join(self._out)
 
 
-def _set(line: bytes, **fields: Any) -> bytes:
-    editor = Editor(line.decode("utf-8", "surrogateescape"))
+def _set(body: bytes, **fields: Any) -> bytes:
+    line = Line(body)
     for key, value in fields.items():
-        editor.set((key,), value)
-    return editor.text().encode("utf-8", "surrogateescape")
+        line.set((key,), value)
+    return line.changed()
 
 
 # -- rollouts ----------------------------------------------------------------------------------------------------
@@ -265,13 +266,13 @@ def _edited(job: _Job, message: Message) -> bytes:
     edits = job.edits.get(message.index, ())
     if not edits:
         return body
-    editor = Editor(body.decode("utf-8", "surrogateescape"))
+    line = Line(body)
     for part, text in edits:
-        editor.set(part.path, _replacement(part, text))
+        line.set(part.path, _replacement(part, text))
     base = job.places[message.index].base
-    if _loses_id(job, message) and "id" in editor.children(base):
-        editor.delete((*base, "id"))
-    return editor.text().encode("utf-8", "surrogateescape")
+    if _loses_id(job, message) and "id" in get_at(line.value, base):
+        line.delete((*base, "id"))
+    return line.changed()
 
 
 # -- the oldest files: bare items --------------------------------------------------------------------------------
