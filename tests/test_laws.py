@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,9 @@ def test_without_the_archive_a_grown_output_counts_a_generation(tmp_path: Path) 
     path = FIXTURES / "openai-chat" / "support-desk.jsonl"
     done = run(path, tmp_path)
     grown = tmp_path / "grown.jsonl"
-    more = '{"role":"user","content":"Look at the next ticket."}\n{"role":"assistant","content":"' + "It is open. " * 900
+    more = (
+        '{"role":"user","content":"Look at the next ticket."}\n{"role":"assistant","content":"' + "It is open. " * 900
+    )
     grown.write_bytes(done.output + (more + '"}\n').encode())
     outcome = compact(reading.open_source(grown), done.settings, None)
     assert outcome.results[0].generation == 2
@@ -159,3 +162,17 @@ def test_an_input_that_has_gone_since_it_was_read_still_has_its_output(tmp_path:
     given.unlink()
     publish(outcome, tmp_path / "out.jsonl", settings)
     assert (tmp_path / "out.jsonl").read_bytes() == outcome.data
+
+
+def test_a_session_that_is_nearly_all_requests_is_left_alone() -> None:
+    """Three tokens less are not worth a dropped message."""
+    asks = [
+        {"role": "user", "content": f"Question {i}: what does the harbour charge for berth {i * 7}?"} for i in range(8)
+    ]
+    rows = [
+        row for ask in asks for row in (ask, {"role": "assistant", "content": "It charges the usual fee, I think."})
+    ]
+    raw = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    result = compact(reading.Source("s.jsonl", raw), Settings(preset=load_preset("archive"))).results[0]
+    assert result.verdict is Verdict.UNCHANGED
+    assert "saved" in result.reason or "save" in result.reason

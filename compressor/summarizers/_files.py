@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from compressor.briefs import clip
 from compressor.model import Part, PartType, Session
 
 _PATH_KEYS: Final = frozenset(
@@ -292,3 +293,20 @@ def root_of(paths: Iterable[str]) -> str:
             counts.update("/".join(steps[:n]) for n in range(3, min(len(steps), 12) + 1))
     best = [folder for folder, count in counts.items() if count >= max(3, 0.75 * total)]
     return max(best, key=len, default="")
+
+
+def within(names: Sequence[str], most: int, room: int) -> tuple[str, ...]:
+    """The first names, so many and so long at most."""
+    out: list[str] = []
+    for name in names[:most]:
+        room -= len(name) + 2
+        if room < 0 and out:
+            break
+        out.append(clip(name, 100))
+    return tuple(out)
+
+
+def telling_imports(imports: Mapping[str, None]) -> list[str]:
+    """The project's own modules and third-party ones before plain standard names."""
+    names = [n for n in imports if n]
+    return sorted(names, key=lambda n: not (n.startswith((".", "@")) or "/" in n or "." in n))

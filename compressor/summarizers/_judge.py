@@ -223,7 +223,7 @@ def _tells(said: Statement) -> bool:
 def says_nothing(said: Statement) -> bool:
     """Announcements and pleasantries: what the agent is about to look at, not what it has found."""
     start = said.hits.get("chatter")
-    if start and start[0] == 0 or "passing_by" in said.hits or said.text.endswith((":", "：")):
+    if is_pleasantry(said) or start and start[0] == 0 or "passing_by" in said.hits or said.text.endswith((":", "：")):
         return True
     if _NEXT_UP.match(said.text):
         return True
@@ -231,6 +231,12 @@ def says_nothing(said: Statement) -> bool:
         return len(_ABOUT_TO.sub("", said.text)) < 40
     pronoun = said.hits.get("pronoun")
     return bool(pronoun and pronoun[0] == 0 and _ANNOUNCED.match(said.before))
+
+
+def is_pleasantry(said: Statement) -> bool:
+    """Thanks, greetings, good wishes, offers of more help."""
+    start = said.hits.get("pleasantry")
+    return bool(start and start[0] == 0)
 
 
 def _halves(said: Statement) -> tuple[str, str]:

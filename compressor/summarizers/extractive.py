@@ -18,8 +18,8 @@ from compressor.briefs import clip, trim
 from compressor.language import lexicon
 from compressor.model import Message, Origin, PartType, Role
 from compressor.summarizers._cues import Cues, cues
-from compressor.summarizers._files import ABOUT_FILE, Seen, files, root_of
-from compressor.summarizers._judge import Judge, is_next, says_nothing
+from compressor.summarizers._files import ABOUT_FILE, Seen, files, root_of, telling_imports, within
+from compressor.summarizers._judge import Judge, is_next, is_pleasantry, says_nothing
 from compressor.summarizers._outcomes import Failure, Outcomes, Plan, Step, answers, outcomes, plan, steps
 from compressor.summarizers._prose import Statement, statements
 from compressor.summarizers._worth import Told, Worth
@@ -41,8 +41,12 @@ _MOST: Final[Mapping[str, int]] = {
 #: How far a field grows with the budget, where more of it would only be noise.
 _GROWS: Final[Mapping[str, float]] = {"completed": 2.0, "pending": 1.0, "errors": 2.0}
 _USUAL: Final = 3_000
+#: A note of fewer tokens does not repeat what stays word for word beside it.
+_SHORT: Final = 500
 #: Chinese sets no space after a full stop.
 _FULL_STOP: Final = re.compile(r"(?<=[。！？；])\s+")
+#: `###STOP###` and the like, which end a conversation.
+_IS_MARK: Final = re.compile(r"[^a-z]{0,40}")
 #: Folders whose files are none of the project's own.
 _NOT_OURS: Final = re.compile(
     r"^/(?:tmp|var|private)/|/(?:node_modules|\.claude|\.codex|\.agents/skills|site-packages|go/pkg/mod)/"
@@ -95,6 +99,10 @@ class _Writer:
         """The message does not stay verbatim beside the brief."""
         return index in self.task.leaving
 
+    def is_told_beside(self, *indexes: int) -> bool:
+        """A short note does not say again what these messages say beside it."""
+        return self.task.budget < _SHORT and not any(self.leaves(i) for i in indexes)
+
     def brief(self) -> Brief:
         """All fields, in the order in which they may claim a statement."""
         said = self.read.said
@@ -133,7 +141,9 @@ class _Writer:
         asked = self.requests()
         if not asked:
             return Entry("")
-        first, later = asked[0], [m for m in asked[1:] if _is_substantial(_prose(m))]
+        first, later = asked[0], [m for m in asked[1:] if self._asks_something(m)]
+        if self.is_told_beside(first.index, *(m.index for m in later[-1:])):
+            return Entry("")
         text = self._opening(first, 420)
         sources = [f"#{first.index}"]
         if later:
@@ -141,6 +151,13 @@ class _Writer:
             text += f" — {self.labels['latest']}: {self._opening(last, 320)}"
             sources.append(f"#{last.index}")
         return Entry(text, tuple(sources))
+
+    def _asks_something(self, message: Message) -> bool:
+        """More than thanks."""
+        if not _is_substantial(_prose(message)):
+            return False
+        said = statements(self.task, self.cues, [message.index])
+        return not said or not all(is_pleasantry(s) or _IS_MARK.fullmatch(s.text) and s.text.isascii() for s in said)
 
     def _opening(self, message: Message, most: int) -> str:
         """The beginning of a message's prose, in whole statements."""
@@ -182,7 +199,7 @@ class _Writer:
         parts: list[str] = []
         sources: list[str] = []
         last = self._last_words()
-        if last:
+        if last and not self.is_told_beside(last[0].message):
             lead = f"{last[0].heading}: " if last[0].bullet and last[0].leads else ""
             parts.append(clip(lead + _joined(s.text for s in last), 480))
             sources.append(f"#{last[0].message}")
@@ -343,9 +360,9 @@ class _Writer:
         return FileNote(
             path=path,
             purpose=file.purpose or (said.text if said and not item else ""),
-            exports=_within(public, 8, 170),
-            dependencies=_within(_telling_imports(file.imports), 4, 120),
-            entry_points=_within(list(file.entries), 4, 80),
+            exports=within(public, 8, 170),
+            dependencies=within(telling_imports(file.imports), 4, 120),
+            entry_points=within(list(file.entries), 4, 80),
             notes=", ".join(done),
             sources=tuple(f"#{i}" for i in sources),
         )
@@ -377,20 +394,3 @@ def _is_scratch(file: Seen) -> bool:
 
 def _message_of(task: Task, part: int) -> int:
     return task.session.parts[part].message
-
-
-def _within(names: Sequence[str], most: int, room: int) -> tuple[str, ...]:
-    """The first names, so many and so long at most."""
-    out: list[str] = []
-    for name in names[:most]:
-        room -= len(name) + 2
-        if room < 0 and out:
-            break
-        out.append(clip(name, 100))
-    return tuple(out)
-
-
-def _telling_imports(imports: Mapping[str, None]) -> list[str]:
-    """The project's own modules and third-party ones before plain standard names."""
-    names = [n for n in imports if n]
-    return sorted(names, key=lambda n: not (n.startswith((".", "@")) or "/" in n or "." in n))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -449,3 +450,25 @@ def test_only_emphasis_is_taken_away(said: str, read: str) -> None:
     from compressor.summarizers._prose import clean
 
     assert clean(said) == read
+
+
+def test_thanks_are_no_request_and_no_state() -> None:
+    rows: list[Row] = [
+        ("user", "Cancel my flight to Oslo, please, and tell me what I get back."),
+        ("agent", "The flight to Oslo is cancelled; 214 euros go back to your card."),
+        ("user", "Thank you so much for your help! Have a great day! ###STOP###"),
+        ("agent", "You're very welcome! Feel free to reach out."),
+    ]
+    brief = extractive.summarize(task(session(rows), language="en"), {})
+    assert "Thank" not in brief.goal.text
+    assert "welcome" not in brief.progress.text
+    assert "214 euros" in brief.progress.text
+
+
+def test_a_short_note_does_not_repeat_what_stays_beside_it() -> None:
+    of = session(ENGLISH)
+    given = task(of, language="en")
+    leaving = frozenset(m.index for m in of.messages[1:-1])
+    short = replace(given, leaving=leaving, staying=frozenset({0, len(of.messages) - 1}), budget=400)
+    assert not extractive.summarize(short, {}).goal.text
+    assert extractive.summarize(replace(short, budget=4_000), {}).goal.text
