@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from compressor.guards._data import CJK, alternation, compiled
@@ -81,6 +81,17 @@ class Phrases:
         return not self.keys.isdisjoint(words) or (
             bool(self.chars) and not line.isascii() and not self.chars.isdisjoint(line)
         )
+
+
+def any_in_line(sets: Sequence[Phrases]) -> Callable[[Iterable[str], str], bool]:
+    """`Phrases.in_line` of any of these sets, with one look for all of them."""
+    keys: frozenset[str] = frozenset().union(*(p.keys for p in sets))
+    chars: frozenset[str] = frozenset().union(*(p.chars for p in sets))
+
+    def held(words: Iterable[str], line: str) -> bool:
+        return not keys.isdisjoint(words) or (not line.isascii() and not chars.isdisjoint(line))
+
+    return held
 
 
 def tokens(text: str, start: int, end: int) -> list[tuple[int, str]]:

@@ -7,6 +7,7 @@ clauses. The cue words are data (`rules/cues/negation-<language>.yaml`).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
@@ -15,7 +16,7 @@ from compressor.guards._clauses import Segment, extent, segments
 from compressor.guards._cues import SORTS, WORD, Cues, cues, speech
 from compressor.guards._data import CJK, languages, phrases
 from compressor.guards._memo import Memo
-from compressor.guards._phrases import Phrases, tokens
+from compressor.guards._phrases import Phrases, any_in_line, tokens
 from compressor.guards.sentences import near
 
 PROHIBITION: Final = "prohibition"
@@ -82,7 +83,7 @@ _KNOWN: Final[Memo[tuple[Clause, ...]]] = Memo()
 
 def _clauses(text: str) -> tuple[Clause, ...]:
     out: list[Clause] = []
-    for sentence in near(text, _may_hold):
+    for sentence in near(text, _may_hold()):
         last = out[-1] if out else None
         if (
             last
@@ -106,8 +107,9 @@ def _exceptions() -> Phrases:
     return Phrases(phrases("sentences", "exceptions"))
 
 
-def _may_hold(words: list[str], line: str) -> bool:
-    return any(cues(lang).every.in_line(words, line) for lang in languages())
+@cache
+def _may_hold() -> Callable[[list[str], str], bool]:
+    return any_in_line([cues(lang).every for lang in languages()])
 
 
 def word_set(text: str) -> frozenset[str]:

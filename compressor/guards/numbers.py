@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from typing import Final
 
 from compressor.guards import _numerals, _special
@@ -60,12 +61,17 @@ def numbers(text: str) -> list[Number]:
 
 def may_hold(text: str) -> list[bool]:
     """For each line whether it can hold a number: a cheap look."""
-    words = units().number_words.keys() | units().ordinal_words.keys()
+    words = _spoken()
     out = []
     for line in lines(text):
         held = bool(_DIGIT.search(line)) or not words.isdisjoint(line.split())
         out.append(held or (not line.isascii() and bool(_HAN_DIGIT.search(line))))
     return out
+
+
+@cache
+def _spoken() -> frozenset[str]:
+    return frozenset(units().number_words.keys() | units().ordinal_words.keys())
 
 
 def _windows(plain: str, *, cjk: bool) -> Iterator[tuple[int, int]]:

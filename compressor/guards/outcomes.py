@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from compressor.guards._data import phrases
-from compressor.guards._phrases import Phrases
+from compressor.guards._phrases import Phrases, any_in_line
 from compressor.guards._text import content
 from compressor.guards.sentences import near
 
@@ -52,7 +53,7 @@ def _contraries() -> tuple[Phrases, Phrases]:
 def outcomes(text: str) -> list[Outcome]:
     """All statements of how something ended, in order; wishes and conditions are none."""
     out: list[Outcome] = []
-    for sentence in near(text, _may_hold):
+    for sentence in near(text, _may_hold()):
         if text[sentence.end - 1] in "?\uff1f":
             continue
         start = sentence.start
@@ -65,8 +66,9 @@ def outcomes(text: str) -> list[Outcome]:
     return out
 
 
-def _may_hold(words: list[str], line: str) -> bool:
-    return any(pattern.in_line(words, line) for _, pattern in _patterns())
+@cache
+def _may_hold() -> Callable[[list[str], str], bool]:
+    return any_in_line([pattern for _, pattern in _patterns()])
 
 
 def _outcome(text: str, start: int, end: int) -> Outcome | None:
