@@ -53,6 +53,8 @@ _FEW: Final = 4
 _SPOKEN: Final = 20_000
 #: So many statements of the original are held beside one of the output; beside one that cites its source, fewer.
 _NEAR, _NEAR_OWN = 12, 4
+#: Of a date the year alone proves nothing.
+_COMPOSED: Final = frozenset({"date", "datetime", "time"})
 #: Shorter words are not looked for in the file's invisible fields.
 _LEAST: Final = 4
 
@@ -289,13 +291,14 @@ class Compared:
             return True
         written = DIGITS.search(number.text)
         digits = plain(written.group()) if written else ""
-        if digits in self._digits and not number.unit:
+        if digits in self._digits and not number.unit and number.kind not in _COMPOSED:
             return True
         if any(same(number, n) for _, s in self.evidence(statement) for n in s.numbers):
             return True
         if self.comparison.ours:
             return False
-        return any(same(number, n) for n, _ in self.prose_numbers) or self._in_lines(number, digits)
+        known = any(same(number, n) for n, _ in self.prose_numbers) or self._in_lines(number, digits)
+        return known or (number.kind in _COMPOSED and self._in_file(number.text))
 
     def _in_lines(self, number: Number, digits: str) -> bool:
         """The value in the tool output: lines with these digits, or with the same unit."""

@@ -107,11 +107,13 @@ def around(mention: Mention) -> tuple[list[str], list[str]]:
     border = _BORDER.search(text, mention.end)
     high = border.start() if border else len(text)
     terms = mention.statement.terms
-    before = [t[2] for t in terms if low <= t[0] and t[1] <= mention.start][-_WINDOW:]
-    after = [t[2] for t in terms if t[0] >= mention.end and t[1] <= high][:_WINDOW]
+    # pairs of characters overlap: so many of them say half as much as words
+    size = _WINDOW if text.isascii() else 2 * _WINDOW
+    before = [t[2] for t in terms if low <= t[0] and t[1] <= mention.start][-size:]
+    after = [t[2] for t in terms if t[0] >= mention.end and t[1] <= high][:size]
     if not before and not after:
-        before = [t[2] for t in terms if t[1] <= mention.start][-_WINDOW:]
-        after = [t[2] for t in terms if t[0] >= mention.end][:_WINDOW]
+        before = [t[2] for t in terms if t[1] <= mention.start][-size:]
+        after = [t[2] for t in terms if t[0] >= mention.end][:size]
     return before[::-1], after
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from compressor.checks._pairs import Pair
 from compressor.checks._statements import Statement
-from compressor.checks._terms import terms
+from compressor.checks._terms import bag, terms
 from compressor.guards._data import load
 
 _NOT: Final = re.compile(r"\b(?:not|no|never|cannot|without)\b|n['’]t\b|[不没未无]", re.IGNORECASE)
@@ -51,7 +51,7 @@ def opposed(pair: Pair) -> tuple[str, str] | None:
 def _negated(statement: Statement, term: str) -> bool:
     """Whether a word stands in a clause that denies it."""
     at = next((a for a, _, t in terms(statement.text) if t == term), 0)
-    if any(c.polarity == "-" and c.start <= at < c.end for c in statement.clauses):
+    if any(c.polarity == "-" and c.start <= at < c.end and term not in bag(c.cue) for c in statement.clauses):
         return True
     return bool(_NOT.search(statement.text[max(0, at - 16) : at]))
 

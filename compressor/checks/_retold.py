@@ -11,6 +11,7 @@ from compressor.checks._items import items
 from compressor.checks._pairs import covered
 from compressor.checks._statements import Statement
 from compressor.checks._terms import bag
+from compressor.guards.decisions import decisions
 from compressor.guards.negation import clauses
 from compressor.guards.numbers import Number, numbers, same
 from compressor.model import Fact
@@ -36,7 +37,11 @@ def retold(fact: Fact, compared: Compared) -> Retelling | None:
         return _number(fact, compared)
     if fact.kind == "entity":
         return Retelling("") if fact.text.strip("`'\"").lower() in compared.output_text.lower() else None
-    words = bag(fact.text)
+    text = fact.text
+    for d in decisions(text) if fact.kind == "decision" else ():
+        # "we decided" and "because" need not be said again
+        text = text.replace(d.cue, " ").replace(d.because, " ")
+    words = bag(text)
     if not words:
         return Retelling("")
     return _words(fact, words, compared)

@@ -72,14 +72,17 @@ def _is_certain(found: Replaced, compared: Compared) -> bool:
         return True
     mention = found.mention
     number = mention.number
+    is_alike = found.fit >= _SURE and found.tight >= _TIGHT
     if number is not None and not compared.has_number(number, mention.statement):
-        return not is_count(number, mention.statement, compared)
+        # all but the number is as it was: nobody has counted anew
+        is_other = found.fit >= _SURE and number.kind == "count" and _is_other_count(found, compared)
+        return is_alike or is_other or not is_count(number, mention.statement, compared)
     if number is not None and is_listed(number, mention.statement):
         return False
     if number is not None and number.kind == "count" and _is_other_count(found, compared):
         return True
     return (
-        mention.family in _NAMED and found.fit >= _SURE and found.tight >= _TIGHT and found.support <= found.fit - _SURER
+        mention.family in _NAMED and is_alike and found.support <= found.fit - _SURER
     )  # fmt: skip
 
 

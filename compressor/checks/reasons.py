@@ -20,6 +20,8 @@ OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "
 
 _TOLD: Final = 0.6
 _REASON: Final = 0.3
+#: A statement that has clearly less of a decision than another one is about something else.
+_NEARLY: Final = 0.2
 _LEAST: Final = 2
 _AROUND: Final = 240
 _PLAIN: Final = re.compile(r"\b(?:because|since|due to|owing to|given that)\b|因为|由于|鉴于", re.IGNORECASE)
@@ -77,15 +79,14 @@ def _told(part: Part, span: DecisionSpan, compared: Compared) -> Statement | Non
     reason -= decision
     if len(decision) < _LEAST or not reason:
         return None
-    without: Statement | None = None
-    for statement in compared.claims:
-        if covered(decision, statement.bag, compared) < _TOLD:
-            continue
+    shares = [(covered(decision, s.bag, compared), s) for s in compared.claims]
+    best = max((share for share, _ in shares), default=0.0)
+    told = [s for share, s in shares if share >= max(_TOLD, best - _NEARLY)]
+    for statement in told:
         near = _entry(statement)
         if covered(reason, bag(near), compared) >= _REASON or _gives_reason(near, rest):
             return None
-        without = statement
-    return without
+    return told[-1] if told else None
 
 
 def _reason(text: str, span: DecisionSpan) -> tuple[int, int]:
