@@ -64,7 +64,7 @@ _ENVELOPE: Final = ("sessionId", "cwd", "version", "gitBranch")
 def sniff(head: Head) -> bool:
     """Records of a tree whose messages have parts, or that name their provenance."""
     rows = [r for r in head.rows if isinstance(r, dict)]
-    tree = [r for r in rows if r.get("type") in _TYPES and {"uuid", "parentUuid", "sessionId"} <= r.keys()]
+    tree = [r for r in rows if str(r.get("type")) in _TYPES and {"uuid", "parentUuid", "sessionId"} <= r.keys()]
     return any("provenance" in r or "systemPayload" in r or _has_parts(r) for r in tree)
 
 

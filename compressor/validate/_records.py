@@ -112,14 +112,14 @@ def _kind(name: str, record: Record, value: dict[str, Any], path: str) -> Iterat
     at = Place(path, record.line)
     needed, known = _KINDS.get(name, ((), frozenset()))
     kind = value.get("type")
-    if needed and all(key in value for key in needed) and kind not in known:
+    if needed and all(key in value for key in needed) and str(kind) not in known:
         yield Finding("W02", Level.WARNING, "record of a kind that is not known", str(kind)[:60], at)
     payload = value.get("payload")
-    carries = name == "codex" and isinstance(payload, dict) and payload.get("type") in _ITEMS
+    carries = name == "codex" and isinstance(payload, dict) and str(payload.get("type")) in _ITEMS
     if carries and kind not in ("response_item", "event_msg"):
         yield Finding("W02", Level.WARNING, "record of a kind that is not known", str(kind)[:60], at)
     message = value.get("message")
-    if name in _ROLES and isinstance(message, dict) and "role" in message and message["role"] not in _ROLES[name]:
+    if name in _ROLES and isinstance(message, dict) and "role" in message and str(message["role"]) not in _ROLES[name]:
         yield Finding("S01", Level.ERROR, "message.role is none that is known", str(message["role"])[:60], at)
 
 
