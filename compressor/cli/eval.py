@@ -29,8 +29,12 @@ Examples:
 """,
 )
 @click.argument("files", metavar="FILE…", nargs=-1, required=True)
-@click.option("--share", type=click.FloatRange(0.005, 1), default=0.25, show_default=True, help="Tokens after / before.")
-@click.option("--cut", type=click.FloatRange(0.05, 0.95), default=0.6, show_default=True, help="Share of the bytes kept.")
+@click.option(
+    "--share", type=click.FloatRange(0.005, 1), default=0.25, show_default=True, help="Tokens after / before."
+)
+@click.option(
+    "--cut", type=click.FloatRange(0.05, 0.95), default=0.6, show_default=True, help="Share of the bytes kept."
+)
 @take(*RULES, "summarizer", "summarizer_option", "json")
 def command(options: Options, files: tuple[str, ...], share: float, cut: float) -> None:
     """Cut each FILE, compact its beginning alone, and count what the agent later used that still stands there.

@@ -124,7 +124,9 @@ def _stands(item: str, contexts: Sequence[frozenset[str]], text: str) -> bool:
     return False
 
 
-def interval(values: Sequence[float], statistic: Callable[[Sequence[float]], float], draws: int = 2000) -> tuple[float, float]:
+def interval(
+    values: Sequence[float], statistic: Callable[[Sequence[float]], float], draws: int = 2000
+) -> tuple[float, float]:
     """The 95 % bootstrap interval of a statistic over files; the same values give the same interval."""
     chance = random.Random(0)  # noqa: S311 - resampling, not secrecy
     found = sorted(statistic([chance.choice(values) for _ in values]) for _ in range(draws))

@@ -169,7 +169,9 @@ class Builder:
                 name = names[p.call] if p.call >= 0 else p.name
                 parts.append(Part(len(parts), index, p.type, p.path, p.text, name, p.call, p.key))
             messages.append(Message(index=index, parts=tuple(parts[first:]), **m.fields))
-        calls = tuple(Call(i, c.id, c.name, c.message, tuple(c.results), c.error, c.frame) for i, c in enumerate(self._calls))
+        calls = tuple(
+            Call(i, c.id, c.name, c.message, tuple(c.results), c.error, c.frame) for i, c in enumerate(self._calls)
+        )
         return tuple(messages), tuple(parts), calls
 
     def session(
