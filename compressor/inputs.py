@@ -80,6 +80,9 @@ def plan(
     """
     if STDIN in inputs:
         return [_from_stdin(inputs, options)]
+    if "" in inputs:
+        # a shell's empty variable must not mean the current folder
+        raise ConfigError("an input without a name", hint="name a file, or . for the current folder")
     found = list(_unique(_find_all([Path(i) for i in inputs], options)))
     many = _many(inputs, options)
     work: list[Work] = []
@@ -298,8 +301,10 @@ def _unique(found: Iterable[_Found | SessionResult]) -> Iterator[_Found | Sessio
 
 def _identities(path: Path) -> set[object]:
     """By what a file is known: its inode, and its real path whatever the case of its letters."""
-    out: set[object] = {os.path.realpath(path).casefold()}
+    # of what we may not look at, the name alone
+    out: set[object] = {str(path.absolute()).casefold()}
     try:
+        out = {os.path.realpath(path).casefold()}
         info = path.stat()
     except OSError:
         return out

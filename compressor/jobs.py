@@ -168,14 +168,13 @@ def _compact(orders: Orders, job: Job, source: Source) -> Outcome:
             _spare_grown(job.output)
         with _publishing:
             results = publish(outcome, job.output, orders.settings)
-        if job.report is not None:
-            _write_report(job.report, results)
     except (CompressError, OSError) as error:
         return _unwritten(job, outcome, error)
     data = None
     if job.output is None:
         data = outcome.data if outcome.data is not None else bytes(outcome.transcript.raw)
-    return Outcome(results, data=data, diff=diff)
+    done = Outcome(results, data=data, diff=diff)
+    return done if job.report is None else _reported(job.report, done)
 
 
 def _store(job: Job, settings: Settings) -> Store | None:
@@ -217,8 +216,16 @@ def _spare_grown(output: Path) -> None:
         )
 
 
-def _write_report(path: Path, results: Sequence[SessionResult]) -> None:
-    write_file(path, report.dumps(report.document(results, sum(sum(r.timing.values()) for r in results))))
+def _reported(path: Path, done: Outcome) -> Outcome:
+    """Write the report of a file; one that cannot be written takes nothing back of what was published."""
+    results = done.results
+    try:
+        write_file(path, report.dumps(report.document(results, sum(sum(r.timing.values()) for r in results))))
+    except WriteError as error:
+        found = Finding("write", Level.ERROR, f"the report {error.message}", at=Place(str(path)))
+        first = replace(results[0], findings=(*results[0].findings, found))
+        return replace(done, results=(first, *results[1:]), complaint=str(error))
+    return done
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -249,7 +256,15 @@ def _unwritten(job: Job, outcome: FileOutcome, error: CompressError | OSError) -
         error = WriteError(f"cannot be written: {reason}", at=Location(str(error.filename or job.output)))
     found = Finding("write", Level.ERROR, error.message, at=Place(str(job.output or job.name)))
     results = tuple(
-        replace(r, verdict=Verdict.REVERTED, reason=error.message, output="", findings=(*r.findings, found))
+        replace(
+            r,
+            verdict=Verdict.REVERTED,
+            reason=error.message,
+            output="",
+            after=r.live_before,
+            bytes_after=r.bytes_before,
+            findings=(*r.findings, found),
+        )
         for r in outcome.results
     )
     return Outcome(results, complaint=str(error))

@@ -445,3 +445,41 @@ def test_a_rule_file_of_ones_own(folder: Path, cli: Cli) -> None:
     ran = cli("rules", "test", "mine.yaml")
     assert ran.code == 1
     assert "mine.yaml:" in ran.out
+
+
+def test_a_report_that_cannot_be_written_takes_nothing_back(sample: Path, cli: Cli) -> None:
+    Path("session.report.json").mkdir()
+
+    ran = cli("run", "session.jsonl")
+
+    assert ran.code == 1
+    assert "compacted" in ran.out
+    assert "error write: the report cannot be written" in ran.out
+    assert Path("session.compact.jsonl").read_bytes() != sample.read_bytes()
+
+
+def test_an_input_without_a_name_is_not_the_current_folder(sample: Path, cli: Cli) -> None:
+    ran = cli("run", "")
+
+    assert (ran.code, ran.err) == (2, "an input without a name\nhint: name a file, or . for the current folder\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_behind_standard_output_is_no_bug(sample: Path) -> None:
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        ran = subprocess.run(
+            [sys.executable, "-m", "compressor", "run", str(sample), "-o", "-", "--quiet"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+
+    assert (ran.returncode, ran.stderr) == (1, "standard output: no space left on device\n")
+
+
+def test_what_may_not_be_looked_at_has_a_name_at_least(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from compressor import inputs
+
+    def refuse(path: object) -> str:
+        raise PermissionError(13, "permission denied", str(path))
+
+    monkeypatch.setattr(inputs.os.path, "realpath", refuse)
+    assert inputs._identities(tmp_path / "Session.jsonl") == {str(tmp_path / "Session.jsonl").casefold()}

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import click
 
 from compressor import __version__
-from compressor.errors import CompressError
+from compressor.errors import CompressError, Location
 
 BUG, INTERRUPTED, USAGE = 3, 130, 2
 
@@ -86,16 +86,27 @@ def main(args: Sequence[str] | None = None) -> int:
         click.echo("interrupted: what was finished stays", err=True)
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader of a pipe went away; a second complaint at exit would only confuse
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_output()
         return 0
+    except OSError as error:
+        # a full disk or a missing right is nobody's bug
+        if error.filename is None:
+            _silence_output()
+        place = "standard output" if error.filename is None else os.fsdecode(error.filename)
+        complain(CompressError((error.strerror or str(error)).lower(), at=Location(place)))
+        return CompressError.exit_code
     except Exception as error:  # noqa: BLE001 - the one handler: whatever is left is our bug
         from compressor.cli._bug import write_report
 
-        place = write_report(error)
-        click.echo(f"unexpected error: {type(error).__name__}: {error}\nhint: this is a bug; see {place}", err=True)
+        told = write_report(error)
+        click.echo(f"unexpected error: {type(error).__name__}: {error}\nhint: this is a bug; see {told}", err=True)
         return BUG
     return code if isinstance(code, int) else 0
+
+
+def _silence_output() -> None:
+    """The reader of a pipe went away, or a disk is full: a second complaint at exit would only confuse."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complain(error: CompressError) -> None:

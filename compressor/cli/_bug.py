@@ -27,8 +27,13 @@ def write_report(error: BaseException | str) -> Path:
             "",
         ]
     )
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", errors="backslashreplace", prefix="compress-bug-", suffix=".md", delete=False
-    ) as file:
-        file.write(text)
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", errors="backslashreplace", prefix="compress-bug-", suffix=".md", delete=False
+        ) as file:
+            file.write(text)
+    except OSError:
+        # no room for a report: better on the terminal than lost
+        sys.stderr.write(text)
+        return Path("above")
     return Path(file.name)
