@@ -22,6 +22,12 @@ _DEFAULT: Final = 0.6
 #: A number with so many digits, or a unit, is told by its value alone; a smaller one needs words of its own near it.
 _TELLING: Final = 3
 _NEAR: Final = 60
+#: An open error may be told by the test, file or symbol that it is about.
+_NAME: Final = re.compile(r"[A-Za-z_][\w./:-]{7,200}(?<!Error)(?<!Exception)")
+_JOINED: Final = re.compile(r"[a-z][A-Z]|[\w]_\w|/|\.\w")
+_WRONG: Final = re.compile(
+    r"\b(?:fail|error|broken|crash|does not|doesn't|cannot|can't|exception)|失败|报错|错误|异常|崩溃", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,8 @@ def retold(fact: Fact, compared: Compared) -> Retelling | None:
     """The retelling of a fact that does not stand word for word."""
     if fact.kind in ("number", "quote") and numbers(fact.text):
         return _number(fact, compared)
+    if fact.kind == "outcome" and (told := _failure(fact, compared)) is not None:
+        return told
     if fact.kind == "entity":
         return Retelling("") if fact.text.strip("`'\"").lower() in compared.output_text.lower() else None
     text = fact.text
@@ -45,6 +53,15 @@ def retold(fact: Fact, compared: Compared) -> Retelling | None:
     if not words:
         return Retelling("")
     return _words(fact, words, compared)
+
+
+def _failure(fact: Fact, compared: Compared) -> Retelling | None:
+    """The name that an open error is about, where the output says that something is wrong with it."""
+    names = [w for w in _NAME.findall(fact.text) if _JOINED.search(w)]
+    for statement in compared.output_index.statements if names else ():
+        if any(n in statement.text for n in names) and _WRONG.search(_paragraph(statement)):
+            return Retelling(statement.text)
+    return None
 
 
 def _number(fact: Fact, compared: Compared) -> Retelling | None:

@@ -46,20 +46,27 @@ _LEADING: Final = re.compile(
     r"(?:\s*(?:cd|pushd|export|source|set)\b[^&;|\n]*(?:&&|;)|\s*[A-Z_][A-Z0-9_]*=\S*|\s*(?:sudo|time|timeout \S+|nohup|env|npx|uv run|poetry run|bundle exec))\s*"
 )
 _WORD: Final = re.compile(r"[^\s;&|<>()]+")
+_CHAIN: Final = re.compile(r"&&|\|\||;|\n")
+#: Longer command lines hold files.
+_LINE: Final = 2_000
 
 
 def open_failures(view: View, longest: int, most: int) -> list[tuple[Part, int, int]]:
     """The telling line of each open failure, oldest first: part, start, end; the newest `most` of them."""
     newest: dict[str, tuple[Part, int, int]] = {}
     for call, part in _runs(view):
-        key = _key(view, call)
-        if not key:
+        keys = _keys(view, call)
+        if not keys:
             continue
-        newest.pop(key, None)
-        if _failed(call, part.text):
-            line = telling_line(part.text, longest)
-            if line:
-                newest[key] = (part, *line)
+        if not _failed(call, part.text):
+            # "git add . && git rebase --continue" mends the rebase, too
+            for key in keys:
+                newest.pop(key, None)
+            continue
+        newest.pop(keys[0], None)
+        line = telling_line(part.text, longest)
+        if line and keys[0]:
+            newest[keys[0]] = (part, *line)
     return list(newest.values())[-most:]
 
 
@@ -80,14 +87,15 @@ def _failed(call: Call, text: str) -> bool:
     return bool(_EXIT.search(edges)) or (call.error and not _EXIT_FINE.search(edges))
 
 
-def _key(view: View, call: Call) -> str:
-    """What makes two runs the same command: its program and what it does; "" for what runs no command."""
+def _keys(view: View, call: Call) -> list[str]:
+    """What makes two runs the same command, for each command of a line: its program and what it does; [] for none."""
     if call.message < 0:
-        return ""
+        return []
     for part in view.session.messages[call.message].parts:
         if part.type is PartType.TOOL_CALL and part.call == call.index and part.key.split(".", 1)[0] in _COMMANDS:
-            return _program(_line(part.text))
-    return ""
+            line = _line(part.text)[:_LINE]
+            return [_program(line), *filter(None, map(_program, _CHAIN.split(line)))]
+    return []
 
 
 def _line(text: str) -> str:
@@ -103,7 +111,7 @@ def _line(text: str) -> str:
 
 
 def _program(line: str) -> str:
-    line = line[:2_000].strip()
+    line = line[:_LINE].strip()
     while (match := _LEADING.match(line)) and match.end():
         line = line[match.end() :]
     words = [w for w in _WORD.findall(line.split("\n", 1)[0])[:8] if not w.startswith("-")]

@@ -226,12 +226,37 @@ def test_words_beside_a_result_are_the_persons():
         ("<command-name>/do</command-name>\n<command-args>the thing</command-args>", Origin.PERSON),
         ("[Request interrupted by user]", Origin.HARNESS),
         ("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>", Origin.HARNESS),
+        ("<task-notification>\n<summary>done</summary>\n</task-notification>\nRead: /tmp/out", Origin.HARNESS),
+        ('<teammate-message teammate_id="lead">go on</teammate-message>', Origin.HARNESS),
+        ("<ide_opened_file>a.py is open</ide_opened_file>", Origin.HARNESS),
+        ("<ide_opened_file>a.py is open</ide_opened_file> mend it", Origin.PERSON),
         ("<div> is broken", Origin.PERSON),
         ("", Origin.PERSON),
     ],
 )
 def test_who_wrote_a_user_record(words: str, origin: Origin):
     assert transcript(user("u1", None, words)).sessions[0].messages[0].origin is origin
+
+
+def test_who_sent_a_record_if_it_says_so():
+    told, typed = (
+        transcript(
+            user("u1", None, "done", origin={"kind": "task-notification"}),
+            user("u2", "u1", "go", origin={"kind": "human"}),
+        )
+        .sessions[0]
+        .messages
+    )
+    assert (told.origin, typed.origin) == (Origin.HARNESS, Origin.PERSON)
+
+
+def test_what_the_harness_adds_to_typed_words_is_another_voice():
+    added = "<ide_opened_file>a.py is open</ide_opened_file>"
+    t = transcript(user("u1", None, [text(added), text("mend it")]))
+    context, typed = t.sessions[0].messages
+    assert (context.origin, context.parts[0].text) == (Origin.HARNESS, added)
+    assert (typed.origin, typed.parts[0].text, typed.id) == (Origin.PERSON, "mend it", "u1")
+    assert context.group == typed.group
 
 
 def test_an_edited_result_is_edited_in_its_copy_too():
