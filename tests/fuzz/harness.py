@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from compressor import plugins
 from compressor.errors import CompressError
@@ -52,8 +56,65 @@ def seeds(limit: int = 40_000) -> dict[str, list[bytes]]:
     return found
 
 
+#: Values that stand where nobody would put them.
+ODD: list[Any] = [
+    None, 0, -1, 1.5, True, "", "x", [], {}, [1], [[]], [None], {"a": 1}, {"type": "text"}, {"type": ["text"]}, "\ud800",
+    {"role": "user"}, [{"type": "tool_use"}], '{"a": [1]}', "[" * 40, 10**30, "assistant", "compacted", "tool_result",
+]  # fmt: skip
+
+
+def mutate_values(raw: bytes, random: Random) -> bytes | None:
+    """One record, or the document, with one to four of its values replaced, deleted or put elsewhere."""
+    lines = raw.split(b"\n")
+    at = random.randrange(len(lines))
+    for whole in (False, True):
+        try:
+            value = json.loads(raw if whole else lines[at])
+        except (ValueError, RecursionError):
+            continue
+        places = list(_places(value))
+        if not places:
+            return None
+        for _ in range(random.randint(1, 4)):
+            holder, key = random.choice(places)
+            if isinstance(holder, dict):
+                if random.random() < 0.15:
+                    holder.pop(key, None)
+                else:
+                    holder[key] = _odd(random, places)
+            elif key < len(holder):
+                holder[key] = _odd(random, places)
+        lines[at] = json.dumps(value).encode()
+        return lines[at] if whole else b"\n".join(lines)
+    return None
+
+
+def _odd(random: Random, places: list[tuple[Any, Any]]) -> Any:
+    if random.random() < 0.3:
+        holder, key = random.choice(places)
+        try:
+            return copy.deepcopy(holder[key])
+        except (KeyError, IndexError):
+            pass
+    return copy.deepcopy(random.choice(ODD))
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in list(items):
+        yield value, key
+        yield from _places(inner)
+
+
 def mutate(raw: bytes, random: Random, others: list[bytes]) -> bytes:
-    """The bytes with one to six changes: stretches deleted, doubled, moved, replaced, spliced in from elsewhere."""
+    """The bytes with one to six changes: stretches deleted, doubled, moved, replaced, spliced in from elsewhere.
+
+    Half of the time values of the JSON are changed instead, so that what comes out can still be parsed.
+    """
+    if random.random() < 0.5:
+        changed = mutate_values(raw, random)
+        if changed is not None:
+            return changed
     data = bytearray(raw)
     for _ in range(random.randint(1, 6)):
         size = len(data)
