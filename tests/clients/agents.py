@@ -8,6 +8,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,21 +76,25 @@ class Agent:
             ("CACHE", ".cache"),
         ):
             env[f"XDG_{key}_HOME"] = str(self.home / place)
-        process = subprocess.Popen(
-            [str(binary(self.name)), *arguments],
-            cwd=cwd or self.folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            out, err = process.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
+        # into a file: an agent that exits while a pipe is full loses what is in it
+        with tempfile.TemporaryFile("w+") as told:
+            process = subprocess.Popen(
+                [str(binary(self.name)), *arguments],
+                cwd=cwd or self.folder,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=told,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+            try:
+                _, err = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                _, err = process.communicate()
+            told.seek(0)
+            out = told.read()
         self.errors.append(f"{process.returncode}: {out[-500:]} {err[-1000:]}")
         return out
 
