@@ -197,3 +197,15 @@ def test_why_a_session_is_unchanged_is_told_for_a_few() -> None:
 
     assert "a: unchanged: below the soft mark" in render("table", one)
     assert "below the soft mark" not in render("table", *[one] * 11)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_a_number_is_shown_whole_or_not_at_all(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = render("table", FULL, terminal=True)
+
+    assert "40,000" in text
+    assert "-> 10,000" in text
+    assert ("240.0 kB" in text) is (width > 80)
+    table = text[: text.index("logs/a.jsonl:")]
+    assert "…" not in table

@@ -19,6 +19,8 @@ _HEADINGS: Final = ("file", "verdict", "tokens", "", "ratio", "bytes", "", "fact
 _FINDINGS: Final = 10
 #: Reasons of unchanged sessions are printed for so many sessions at most.
 _REASONS: Final = 10
+#: Characters that a file's name needs at least; it goes on in the next line.
+_NAME: Final = 16
 #: Resume commands printed; the report has them all.
 _RESUMES: Final = 5
 
@@ -65,14 +67,27 @@ def _draw(rows: Sequence[tuple[str, ...]], stream: TextIO) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(file=stream, highlight=False, emoji=False)
+    columns = _fitting(rows, console.width)
     colours = {"compacted": "green", "unchanged": "", "reverted": "yellow", "quarantined": "red"}
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for i, heading in enumerate(_HEADINGS):
-        table.add_column(heading, justify="left" if i in {0, 1, 3, 6} else "right", overflow="fold", no_wrap=i > 0)
+    for i in columns:
+        table.add_column(_HEADINGS[i], justify="left" if i in {0, 1, 3, 6} else "right", overflow="fold", no_wrap=i > 0)
     for row in rows:
         # Text, not str: names of files are data, not markup
-        table.add_row(*(Text(cell, style=colours.get(row[1], "") if i == 1 else "") for i, cell in enumerate(row)))
-    Console(file=stream, highlight=False, emoji=False).print(table)
+        table.add_row(*(Text(row[i], style=colours.get(row[1], "") if i == 1 else "") for i in columns))
+    console.print(table)
+
+
+def _fitting(rows: Sequence[tuple[str, ...]], width: int) -> list[int]:
+    """The columns that a terminal has room for: a number that is cut reads as another number."""
+    columns = list(range(len(_HEADINGS)))
+    wide = [max(len(line[i]) for line in (_HEADINGS, *rows)) + 2 for i in columns]
+    for away in ({5, 6}, {8}, {7}, {4}):
+        if sum(wide[i] for i in columns if i) + _NAME <= width:
+            break
+        columns = [i for i in columns if i not in away]
+    return columns
 
 
 def _plain(rows: Sequence[tuple[str, ...]], stream: TextIO) -> None:
