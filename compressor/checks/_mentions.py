@@ -15,7 +15,9 @@ from compressor.guards.numbers import Number, same
 
 #: So many words on each side of a mention say what is said of it.
 _WINDOW: Final = 4
-_BORDER: Final = re.compile(r"[,;:]\s|[，；：、。]|\s(?:and|but|while|whereas|und|et|y)\s|而|但|以及", re.IGNORECASE)
+_BORDER: Final = re.compile(
+    r"[,;:]\s|\.\s(?=[A-Z])|[，；：、。]|\s(?:and|but|while|whereas|und|et|y)\s|而|但|以及", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ _RELATED: Final = 0.2
 #: A mention is replaced when another one fits its place at least this well, and better than itself by so much.
 _FITS: Final = 0.60
 _BETTER: Final = 0.25
+_SLIGHTLY: Final = 0.12
 _EXCHANGE: Final = 0.5
 #: Symbols stand beside each other in many orders: neither may fit where it is, and both must fit the other place.
 _SLIGHT, _PLAIN = 0.2, 1.6
@@ -53,14 +54,25 @@ class Replaced:
     tight: float
     exchanged: bool = False
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether it says enough alone; of two that changed places one may be less clear."""
+        return self.exchanged or self.fit - self.support >= _BETTER
+
 
 def replaced(compared: Compared) -> list[Replaced]:
     """All replaced mentions of the new text."""
     known = compared.comparison.shared.get("replaced")
     if known is None:
         found = [r for s in compared.claims for r in _of(s, compared)]
+        clear = {(r.mention.key, r.original.key) for r in found if r.is_clear}
         pairs = {(r.mention.key, r.original.key) for r in found}
-        known = [r for r in found if (r.original.key, r.mention.key) in pairs or _is_certain(r, compared)]
+        known = [
+            r
+            for r in found
+            if (r.original.key, r.mention.key) in (pairs if r.is_clear else clear)
+            or (r.is_clear and _is_certain(r, compared))
+        ]
         compared.comparison.shared["replaced"] = known
     assert isinstance(known, list)
     return known
@@ -150,7 +162,7 @@ def _replaced(
         for _, _, others in theirs
     ]
     rest = [r for r in rivals if theirs[r[1]][0] >= _SUBJECT and not told[r[1]]]
-    if not rest or rest[0][0] < _FITS or rest[0][0] - support < _BETTER:
+    if not rest or rest[0][0] < _FITS or rest[0][0] - support < _SLIGHTLY:
         return None
     fit, i, rival = rest[0]
     return Replaced(mention, rival, fit, support, _tight(mention.statement, mine, theirs[i][1], theirs[i][2], compared))
