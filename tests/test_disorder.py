@@ -13,7 +13,12 @@ from compressor.pipeline import Settings, compact
 from compressor.rules import load_preset
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-TREES = ["claude-code/zh-deploy.jsonl", "pi/lanternlog.jsonl", "qwen-code/lanternlog.jsonl"]
+TREES = [
+    "claude-code/zh-deploy.jsonl",
+    "pi/lanternlog.jsonl",
+    "qwen-code/lanternlog.jsonl",
+    "copilot-cli/lanternlog.jsonl",
+]
 
 
 def verdicts(raw: bytes) -> set[Verdict]:

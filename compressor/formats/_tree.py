@@ -158,6 +158,7 @@ class Way:
     last: str | None = None
     out: list[bytes] = field(default_factory=list)
     used: set[int] = field(default_factory=set)
+    ids: set[str] = field(default_factory=set)
 
     def body(self, record: int) -> bytes:
         """A record's bytes without its line end."""
@@ -199,6 +200,7 @@ class Way:
             body = editor.text().encode("utf-8", "surrogateescape")
         if node is not None:
             self.last = node.id
+            self.ids.add(node.id)
         self.out.append(body + b"\n")
 
 
@@ -245,8 +247,10 @@ def write(transcript: Transcript, change: Compaction, shape: Shape, plan: Plan, 
             begun = True
             plan.brief(way)
         kept = [i for i in messages if i not in change.dropped and not session.messages[i].abandoned]
-        if kept if messages else plan.stays(record):
-            _keep(way, record, nodes.get(record.index), edits.get(record.index, ()), plan)
+        node = nodes.get(record.index)
+        # a second record of one id would hang on itself
+        if (kept if messages else plan.stays(record)) and (node is None or node.id not in way.ids):
+            _keep(way, record, node, edits.get(record.index, ()), plan)
     if not begun:
         plan.brief(way)
     named = {r for r, messages in rows.items() if any(i in change.dropped for i in messages)}
