@@ -15,7 +15,7 @@ from compressor.checks._compared import Compared, shown
 from compressor.checks._items import items
 from compressor.checks._retold import retold
 from compressor.checks._terms import bag, bare, squeeze
-from compressor.model import Comparison, Fact, Finding, Level, Mode, Place, Role
+from compressor.model import Comparison, Fact, Finding, Level, Mode, Origin, Place, Role, requests
 
 OPTIONS: Mapping[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
 #: Kinds whose fact is a whole request, and kinds of which a request holds many.
@@ -43,8 +43,9 @@ def check(comparison: Comparison, options: Mapping[str, Any]) -> Iterator[Findin
             continue
         again = None if comparison.ours and fact.mode is Mode.VERBATIM else retold(fact, compared)
         if again is None:
-            yield _missing(fact, compared)
-            if fact.kind in _REQUESTS:
+            finding = _missing(fact, compared)
+            yield finding
+            if fact.kind in _REQUESTS and finding.level is Level.ERROR:
                 gone.append(fact)
         elif fact.mode is Mode.VERBATIM and again.text:
             yield _told(fact, again.text, compared)
@@ -88,6 +89,10 @@ def _spared(fact: Fact, compared: Compared) -> tuple[Level, str] | None:
         return Level.NOTE, "the harness says it anew in every session"
     if fact.kind == "task" and _is_heading(fact.text):
         return Level.NOTE, "a heading"
+    if fact.kind in _REQUESTS and message.origin is Origin.PERSON and not message.pinned:
+        typed = [m.index for m in requests(original)]
+        if message.index not in (typed[0], typed[-1]):
+            return Level.WARNING, "an earlier request; what it forbids, requires and counts is asked for apart"
     if fact.kind == "decision" and message.role is Role.ASSISTANT and _STEP.match(fact.text):
         return Level.NOTE, "a step that was taken next"
     if fact.kind == "outcome" and sum(1 for c in original.calls if c.message > message.index) > _LONG_AGO:
