@@ -38,7 +38,7 @@ class Place:
 def start_item(item: dict[str, Any], place: Place, line: int, time: str, build: Builder) -> int:
     """Put one item into a builder; -1 if it is none that a model reads."""
     kind = item.get("type")
-    if kind not in ITEMS:
+    if not isinstance(kind, str) or kind not in ITEMS:
         return -1
     role, origin = _speaker(item)
     native = item.get("id")

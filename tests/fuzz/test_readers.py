@@ -67,3 +67,17 @@ def test_the_harness_would_see_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugins.load("formats", "openai-chat"), "read", broken)
     with pytest.raises(KeyError):
         run(b'{"role": "user", "content": "x"}\n' * 3, "openai-chat", Tally())
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("codex", b'{"timestamp":"t","type":"response_item","payload":{"type":["message"]}}\n'),
+        ("qwen-code", b'{"uuid":"a","parentUuid":null,"sessionId":"s","type":["user"],"message":{"parts":[]}}\n'),
+        ("claude-code", b'{"uuid":"a","parentUuid":null,"sessionId":"s","type":{},"message":{"role":[]}}\n'),
+        ("pi", b'{"type":"session","cwd":"/","id":"x"}\n{"type":[1],"id":"a","parentId":null,"message":{"role":{}}}\n'),
+    ],
+)
+def test_kinds_that_are_no_words(name: str, raw: bytes) -> None:
+    """Found by fuzzing: a kind that is a list cannot be looked up."""
+    run(raw * 3, name, Tally())
