@@ -75,7 +75,6 @@ class Opening:
         opened: the parts that may be cut, by ordinal.
         gone: reason by index of each message that nobody reads any more.
         released: units that may leave as a whole.
-        losers: edits that were not needed, by part ordinal.
         of_message: tokens by message index.
         fixed: tokens of what must stay whole, as estimated.
     """
@@ -85,7 +84,6 @@ class Opening:
         self.opened: dict[int, Opened] = {}
         self.gone: dict[int, str] = {}
         self.released: set[int] = set()
-        self.losers: dict[int, Edit] = {}
         self._facts_of: dict[int, list[Fact]] = {}
         for fact in question.facts:
             if fact.part >= 0:
@@ -141,8 +139,8 @@ class Opening:
         for edit in edits:
             image = self._q.session.parts[edit.part].type is PartType.IMAGE  # costs no tokens, only bytes
             if self.fixed <= enough and not image:
-                self.losers.setdefault(edit.part, edit)
-            elif edit.part not in self.opened and self._editable(self._q.session.parts[edit.part], last=last):
+                continue
+            if edit.part not in self.opened and self._editable(self._q.session.parts[edit.part], last=last):
                 self._open(edit)
 
     def _editable(self, part: Part, *, last: bool) -> bool:

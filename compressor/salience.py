@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from compressor.model import VISIBLE, Message, Origin, Session
+from compressor.model import VISIBLE, Origin, Session
 
 #: Longest stretch that is kept or left out as one: a line, or a piece of a longer line, in characters.
 SEGMENT: Final = 220
@@ -227,8 +227,3 @@ def _focus(text: str) -> Callable[[str], bool] | None:
         return None
     pattern = re.compile("|".join(re.escape(w) for w in words), re.IGNORECASE)
     return lambda stretch: pattern.search(stretch) is not None
-
-
-def visible_text(messages: Iterable[Message]) -> str:
-    """All visible text of some messages, joined with newlines."""
-    return "\n".join(p.text for m in messages for p in m.parts if p.type in VISIBLE)
