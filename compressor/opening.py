@@ -38,7 +38,6 @@ class Question:
         edits: proposals of the edit rules.
         target: tokens of the output's live context, brief included.
         brief: tokens set aside for the brief.
-        frozen: ordinals that must stay as they are (edits taken back).
         hard: the live context is above the hard mark: hard cuts come first.
         replace_summaries: the tool's own summaries are replaced by our brief.
     """
@@ -53,7 +52,6 @@ class Question:
     target: int
     brief: int
     count: Callable[[str], int]
-    frozen: frozenset[int] = frozenset()
     hard: bool = False
     replace_summaries: bool = True
 
@@ -104,8 +102,6 @@ class Opening:
         self.gone.update((m.index, "abandoned branch") for m in messages if m.abandoned)
         for unit in q.layers.members:
             left = [messages[i] for i in unit if i not in self.gone]
-            if any(p.ordinal in q.frozen for m in left for p in m.parts):
-                continue
             if all(m.sidechain for m in left):
                 reason = "inner step of a sub-agent whose return stands"
             elif q.replace_summaries and all(m.generation > 0 and not m.opaque for m in left):
@@ -147,7 +143,7 @@ class Opening:
         """Whether an edit may touch a part; as the last resort also a conclusion, but not the newest."""
         q = self._q
         message = q.session.messages[part.message]
-        if part.ordinal in q.frozen or message.opaque or message.index in self.gone:
+        if message.opaque or message.index in self.gone:
             return False
         if part.ordinal in q.layers.pasted or (last and self._is_regainable(part.ordinal)):
             return True
@@ -225,7 +221,7 @@ class Opening:
                 self.fixed -= q.counts[p.ordinal]
 
     def _may_leave(self, part: Part) -> bool:
-        if part.ordinal in self._q.frozen or part.ordinal in self._facts_of:
+        if part.ordinal in self._facts_of:
             return False
         if part.type not in VISIBLE or part.ordinal in self.opened:
             return True

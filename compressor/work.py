@@ -69,7 +69,6 @@ class Work:
         self.brief_text = ""
         self.language = ""
         self.outcome: Outcome | None = None
-        self.frozen: frozenset[int] = frozenset()
         self.output: Session | None = None
         self._claimed: Session | None = None
         self._carried: tuple[Fact, ...] = ()
@@ -241,13 +240,13 @@ class Work:
     @property
     def _plan(self) -> Plan:
         cached = getattr(self, "_plan_of", None)
-        key = (self.frozen, self.asking.facts)
+        key = self.asking.facts
         if cached is None or cached[0] != key:
             edits = self._edits()
             question = Question(
                 session=self.session, layers=self.layers, counts=self.counts, frames=self.frames, facts=self.facts, edits=edits,
                 salience=self.salience, target=self.target, brief=self.brief_room, count=self.count,
-                frozen=self.frozen, hard=self.hard, replace_summaries=_originals_stand(self.session),
+                hard=self.hard, replace_summaries=_originals_stand(self.session),
             )  # fmt: skip
             cached = (key, Plan(question))
             self._plan_of = cached
